@@ -23,10 +23,11 @@ from app.core.errors import AppError, ContentError, UnavailableError
 from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
 from app.server import metrics
+from app.server.aside import run_beside
 from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.exercise_histories import histories
-from app.server.db.idle import keep_tidy
+from app.server.db.idle import tidy_daily
 from app.server.db.learner_cookie import Tokens, signing_secret
 from app.server.db.migrations import migrate, remove_expired
 from app.server.db.session import BatchedLookup, connect, outage_of
@@ -173,11 +174,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     if not site.settings.labs_apart:
         site.labs.start()
-    idle = keep_tidy(site.engine, site.settings.anonymous_days)
+    idle = tidy_daily(site.engine, site.settings.anonymous_days)
     copies = remove_expired(site.settings.database)
+    works = map(run_beside, (app.state.routes.import_late(), api.sample_queues(site), idle, copies))
     async with AsyncExitStack() as beside:
         tasks = [part.tasks(app) for part in app.state.parts if part.tasks]
-        for task in (web.build_index(app), app.state.routes.beside(), *tasks, api.sample_queues(site), idle, copies):
+        for task in (web.build_index(app), *tasks, *works):
             await beside.enter_async_context(task)
         with site.draining.watching(), app.state.stalls.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from app.core.errors import UnavailableError
+from app.server.aside import run_beside
 from app.server.db.run_state import RunState
 from app.server.db.session import open_writing_session
 from app.server.db.tables import LabRunRow
@@ -69,7 +70,7 @@ def test_a_server_that_stops_is_not_ready(site: Site) -> None:
 def test_queues_are_sampled_only_where_another_process_may_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     async def tasks(allowed: str) -> int:
         settings = site.settings.model_copy(update={"metrics": allowed})
-        async with sample_queues(replace(site, settings=settings)):
+        async with run_beside(sample_queues(replace(site, settings=settings))):
             await asyncio.sleep(0)
             return len(asyncio.all_tasks())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.server.aside import run_beside
 from app.server.db.migrations import LIFE, copy_beside, last_copy_expires, remove_expired, remove_expired_copies
 from app.server.db.tables import now
 from tests.waiting import until
@@ -57,7 +58,7 @@ def test_a_server_looks_when_it_starts(database: str) -> None:
     copy = aged(copy_beside(database, "1"), 31)
 
     async def serve() -> None:
-        async with remove_expired(database):
+        async with run_beside(remove_expired(database)):
             await until(lambda: not copy.exists())
 
     asyncio.run(serve())

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from app.server.aside import run_beside
 from app.server.network import routes as routes_module
 from app.server.network.routes import LARGEST, LateModule, NumberConvertor, Router, RouteTable, methods_at
 from tests.each import each
@@ -186,7 +187,7 @@ def test_what_nobody_asks_for_is_installed_soon_after_the_start(monkeypatch: pyt
     async def started(pause: float) -> set[str]:
         monkeypatch.setattr(routes_module, "_AFTER_START", pause)
         app, table = listed(monkeypatch)
-        async with table.beside():
+        async with run_beside(table.import_late()):
             await until(lambda: pause or len(installed(app)) == 4)
         return installed(app)
 

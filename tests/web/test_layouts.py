@@ -161,10 +161,10 @@ def test_a_layout_is_named_by_what_it_divides() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("/layouts?gpus=16&tensor=2&stage=", "/explore/fit?gpus=16&tensor=2"),
+        ("/layouts?gpus=16&tensor=2&stage=", "/explore/fit?gpus=16&tensor=2&stage="),
         ("/layouts/0.csv?model=Llama-3-8B", "/explore/fit?model=Llama-3-8B"),
-        ("/explore/fit/better?gpus=16&tensor=2&stage=1&hold=tensor", "/explore/fit?gpus=16&tensor=2"),
-        ("/explore/fit/better/0.svg?gpus=16&tensor=2", "/explore/fit?gpus=16"),
+        ("/explore/fit/better?gpus=16&tensor=2", "/explore/fit?gpus=16&tensor=2"),
+        ("/explore/fit/better/0.svg?gpus=16&tensor=2", "/explore/fit?gpus=16&tensor=2"),
         ("/explore/layout?tensor=4&precision=8-bit", "/explore/fit?tensor=4&precision=8-bit"),
         ("/explore/layout?model=Megatron-LM+22B&gpu=GB200", "/explore/fit?model=Megatron-LM+22B&gpu=GB200"),
         ("/explore/run?parameters=70&tokens=2&mfu=40", "/explore/fit?model=Llama-3-70B&tokens=2"),

@@ -14,8 +14,7 @@ from tests.pages import EVERY
 # What a browser downloads, or is sent on from.
 FILES = (
     *FORMER,
-    "/exercises/{topic}/{slug}/another", "/exercises/{topic}/{slug}/schedule.svg", "/explore/{name}/{number}.{form}", "/layouts", "/layouts/{number}.{form}",
-    "/explore/fit/better/{number}.{form}",
+    "/exercises/{topic}/{slug}/another", "/exercises/{topic}/{slug}/schedule.svg", "/explore/{name}/{number}.{form}",
     "/labs/{name}/{run}/samples.json", "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
     "/images/{chapter}/{name}", "/chapters/{name}/practice",
@@ -25,7 +24,7 @@ FILES = (
 # Pages of a class open for its members only: tests of their own walk them.
 OF_A_CLASS = ("/classes/", "/assignments/", "/me", "/join/")
 # Pages that need a link of a platform, or a session: tests/federation/lti opens them.
-LINKED = ("/lti/register", "/classes/{class_id}/platform", "/explore/fit/better")
+LINKED = ("/lti/register", "/classes/{class_id}/platform")
 # Steps of a sign-in, each of which needs the one before it.
 SIGN_IN = ("/sign-in/back", "/sign-in/proxy", "/sign-in/name", "/sign-in/connect", "/sign-in/{provider}")
 # Addresses that lead on, and results, which tests/web/course opens.

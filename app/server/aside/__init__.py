@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -188,3 +188,15 @@ class _MeteredCoroutine:
 
     def __next__(self) -> Any:
         return self.send(None)
+
+
+@asynccontextmanager
+async def run_beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """*work* is under way while the block runs, and canceled at its end."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -19,17 +19,8 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import SQLModel
 
 from app.core.errors import InputError, UnavailableError
-from app.server.db import tables
+from app.server.db import migrations, tables
 from app.server.db.learner_cookie import refuse_other_secret
-from app.server.db.migrations import (
-    copy_beside,
-    copy_sqlite,
-    migrate,
-    publish_whole,
-    refuse_newer,
-    unused_file_uri,
-    upgrade,
-)
 from app.server.db.session import BEGIN, connect_once, database_file
 
 FILES = "sqlar"
@@ -72,7 +63,7 @@ def unpack_files(database: Path, folder: Path) -> int:
         UnavailableError: a file cannot be written.
     """
     count = 0
-    with closing(sqlite3.connect(unused_file_uri(database), uri=True)) as archive:
+    with closing(sqlite3.connect(migrations.unused_file_uri(database), uri=True)) as archive:
         found = archive.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (FILES,)).fetchone()
         rows = archive.execute(f"SELECT name, sz, data FROM {FILES}") if found else ()
         for name, size, content in rows:
@@ -305,11 +296,16 @@ def backup(database: str, target: Path, finish: Callable[[Path], None] | None = 
     if target.exists():
         raise InputError(f"{target} already exists; choose another name")
     # Unlike a rename, a link never replaces a file.
-    with publish_whole(target, os.link) as partial:
+    with migrations.publish_whole(target, os.link) as partial:
         if source is None:
-            _copy_postgresql(database, partial)
+            url = f"sqlite:///{partial}"
+            migrations.migrate(database)
+            migrations.upgrade(url)
+            with snapshot(database) as rows, alone_with(url) as copy:
+                copy_rows(rows, copy)
+                copy.commit()
         else:
-            copy_sqlite(source, partial)
+            migrations.copy_sqlite(source, partial)
         if finish:
             finish(partial)
 
@@ -328,19 +324,23 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
     _refuse_others(file)
     with TemporaryDirectory(prefix="wallclock-") as folder:
         prepared = Path(folder) / "prepared.db"
-        copy_sqlite(file, prepared, unused_file_uri(file))
+        migrations.copy_sqlite(file, prepared, migrations.unused_file_uri(file))
         url = f"sqlite:///{prepared}"
-        _trim(prepared, sign_out=sign_out)
-        upgrade(url)
+        with closing(sqlite3.connect(prepared)) as trimmed:  # what is not restored as rows
+            trimmed.execute(f"DROP TABLE IF EXISTS {FILES}")
+            if sign_out:
+                trimmed.execute("DELETE FROM secret")
+            trimmed.commit()
+        migrations.upgrade(url)
         refuse_other_secret(url, secret)
-        migrate(database)
+        migrations.migrate(database)
         with snapshot(url) as source, alone_with(database) as target:
             if (count := row_count(target)) and not replace:
                 raise InputError(
                     f"the database has {count:,} rows already; --replace deletes them, or choose an empty database"
                 )
             if count:
-                copy_beside(database, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+                migrations.copy_beside(database, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
             for table in reversed(every_table()):
                 target.execute(delete(table))
             rows = sum(content.rows for content in copy_rows(source, target))
@@ -357,20 +357,11 @@ def move(database: str, target: str, secret: str, *, replace: bool = False) -> i
     """
     if make_url(database) == make_url(target):
         raise InputError("the rows are in this database already; name another one")
-    migrate(database)
+    migrations.migrate(database)
     with alone_with(database), TemporaryDirectory(prefix="wallclock-") as folder:
         file = Path(folder) / "backup.db"
         backup(database, file)
         return restore(file, target, secret, replace=replace)
-
-
-def _copy_postgresql(database: str, target: Path) -> None:
-    url = f"sqlite:///{target}"
-    migrate(database)
-    upgrade(url)
-    with snapshot(database) as source, alone_with(url) as copy:
-        copy_rows(source, copy)
-        copy.commit()
 
 
 def _refuse_others(file: Path) -> None:
@@ -378,18 +369,9 @@ def _refuse_others(file: Path) -> None:
     if not file.is_file():
         raise InputError(f"the file {file} does not exist")
     try:
-        with closing(sqlite3.connect(unused_file_uri(file), uri=True)) as found:
+        with closing(sqlite3.connect(migrations.unused_file_uri(file), uri=True)) as found:
             applied = [name for (name,) in found.execute("SELECT version_num FROM alembic_version")]
             found.execute("SELECT count(*) FROM attempt")
     except sqlite3.Error as error:
         raise InputError(f"{file} is not a backup of Wallclock: {error}") from error
-    refuse_newer(applied)
-
-
-def _trim(prepared: Path, *, sign_out: bool) -> None:
-    """Remove what is not restored as rows: files, and the secret if it is to be another one."""
-    with closing(sqlite3.connect(prepared)) as rows:
-        rows.execute(f"DROP TABLE IF EXISTS {FILES}")
-        if sign_out:
-            rows.execute("DELETE FROM secret")
-        rows.commit()
+    migrations.refuse_newer(applied)

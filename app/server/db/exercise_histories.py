@@ -7,18 +7,7 @@ from sqlalchemy import BindParameter, Connection, Engine, bindparam, case, func,
 from sqlalchemy import select as columns
 from sqlmodel import col
 
-from app.server.db.history import (
-    SHOWN,
-    SOLUTION,
-    Drawing,
-    ExerciseHistory,
-    LastAnswer,
-    LastAnswers,
-    LearnerDrawing,
-    RevealedParts,
-    Standing,
-    join_histories,
-)
+from app.server.db import history
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, RevealRow
 
@@ -53,12 +42,12 @@ _ANSWERS = (
         _RANKED.c.place,
         _RANKED.c.seed,
         _RANKED.c.at,
-        case((_RANKED.c.place <= SHOWN, _RANKED.c.answer), else_=""),
+        case((_RANKED.c.place <= history.SHOWN, _RANKED.c.answer), else_=""),
         _RANKED.c.correct,
         _RANKED.c.revealed,
         _RANKED.c.mistake,
     )
-    .where(or_(_RANKED.c.place <= SHOWN, _RANKED.c.correct))
+    .where(or_(_RANKED.c.place <= history.SHOWN, _RANKED.c.correct))
     .order_by(_RANKED.c.place)
 )
 _OWN = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
@@ -73,70 +62,71 @@ Cell = tuple[str, str]  # a learner, an exercise
 
 def reveals_of(
     connection: Connection, learners: Collection[str], exercises: Collection[str], seeds: Collection[int]
-) -> Mapping[tuple[str, str, int], RevealedParts]:
+) -> Mapping[tuple[str, str, int], history.RevealedParts]:
     """What *learners* were shown of drawings, by learner, exercise and seed; nothing: no entry."""
     wanted = {"learners": [*learners], "exercises": [*exercises], "seeds": [*seeds]}
     found: dict[tuple[str, str, int], set[int]] = {}
     for learner, exercise, seed, number in connection.execute(_REVEALED, wanted):
         found.setdefault((learner, exercise, seed), set()).add(number)
     return {
-        drawing: RevealedParts(len(numbers - {SOLUTION}), SOLUTION in numbers) for drawing, numbers in found.items()
+        drawing: history.RevealedParts(len(numbers - {history.SOLUTION}), history.SOLUTION in numbers)
+        for drawing, numbers in found.items()
     }
 
 
 def last_answers(
     connection: Connection, learners: Collection[str], exercises: Collection[str]
-) -> Mapping[Cell, LastAnswers]:
+) -> Mapping[Cell, history.LastAnswers]:
     """The last answers of *learners* at *exercises*; none were given: no entry."""
-    shown: dict[Cell, list[LastAnswer]] = {}
+    shown: dict[Cell, list[history.LastAnswer]] = {}
     right: dict[Cell, set[int]] = {}
     wanted = {"learners": [*learners], "exercises": [*exercises]}
     for learner, exercise, place, *row in connection.execute(_ANSWERS, wanted):
-        cell, last = (learner, exercise), LastAnswer(*row)
+        cell, last = (learner, exercise), history.LastAnswer(*row)
         rows = shown.setdefault(cell, [])
-        if place <= SHOWN:
+        if place <= history.SHOWN:
             rows.append(last)
         if last.correct:
             right.setdefault(cell, set()).add(last.seed)
-    return {cell: LastAnswers(tuple(rows), frozenset(right.get(cell, ()))) for cell, rows in shown.items()}
+    return {cell: history.LastAnswers(tuple(rows), frozenset(right.get(cell, ()))) for cell, rows in shown.items()}
 
 
 def standings_by(
-    connection: Connection, veils: Mapping[str, Collection[Drawing]]
-) -> Mapping[str, Mapping[str, Standing]]:
+    connection: Connection, veils: Mapping[str, Collection[history.Drawing]]
+) -> Mapping[str, Mapping[str, history.Standing]]:
     """The standings of each learner by exercise, without the drawings under the learner's veil."""
-    found: dict[str, dict[str, Standing]] = {learner: {} for learner in veils}
+    found: dict[str, dict[str, history.Standing]] = {learner: {} for learner in veils}
     everything = [learner for learner, veil in veils.items() if not veil]
     if everything:
         rows = connection.execute(_BY_EXERCISE, {"learners": everything})
         for learner, exercise, count, right, free in rows:
-            found[learner][exercise] = Standing(count, bool(right), bool(free))
+            found[learner][exercise] = history.Standing(count, bool(right), bool(free))
     some = [learner for learner, veil in veils.items() if veil]
     if some:
         rows = connection.execute(_BY_DRAWING, {"learners": some})
         for learner, exercise, count, right, free, seed in rows:
             veil, known = veils[learner], found[learner]
             if (exercise, seed) not in veil and (exercise, None) not in veil:
-                standing = Standing(count, bool(right), bool(free))
-                known[exercise] = join_histories(known.get(exercise), standing)
+                standing = history.Standing(count, bool(right), bool(free))
+                known[exercise] = history.join_histories(known.get(exercise), standing)
     return found
 
 
 def read_histories(
     connection: Connection,
-    drawings: Sequence[LearnerDrawing],
-    veils: Mapping[str, frozenset[Drawing]] = MappingProxyType({}),
-) -> Sequence[ExerciseHistory]:
+    drawings: Sequence[history.LearnerDrawing],
+    veils: Mapping[str, frozenset[history.Drawing]] = MappingProxyType({}),
+) -> Sequence[history.ExerciseHistory]:
     """The history at each of *drawings*, in their order, under the *veils* of learners."""
     learners = {one.learner for one in drawings}
     exercises = {one.exercise for one in drawings}
     seen = reveals_of(connection, learners, exercises, {one.seed for one in drawings})
     last = last_answers(connection, learners, exercises)
-    veil = {learner: veils.get(learner, frozenset[Drawing]()) for learner in learners}
+    veil = {learner: veils.get(learner, frozenset[history.Drawing]()) for learner in learners}
     known = standings_by(connection, veil)
-    nothing = ExerciseHistory()
+    nothing = history.ExerciseHistory()
     return [
-        ExerciseHistory(
+        history.ExerciseHistory(
             seen=seen.get((one.learner, one.exercise, one.seed), nothing.seen),
             last=last.get((one.learner, one.exercise), nothing.last),
             known=known[one.learner],
@@ -146,7 +136,7 @@ def read_histories(
     ]
 
 
-def histories(engine: Engine, drawings: Sequence[LearnerDrawing]) -> Sequence[ExerciseHistory]:
+def histories(engine: Engine, drawings: Sequence[history.LearnerDrawing]) -> Sequence[history.ExerciseHistory]:
     """The history at each of *drawings*, in their order, of learners without a class.
 
     Raises:

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,16 +34,6 @@ _DATED = (
     (KnownChapterRow, KnownChapterRow.at),
     (BoardRow, BoardRow.at),
 )
-
-
-@asynccontextmanager
-async def keep_tidy(engine: Engine, days: int) -> AsyncIterator[None]:
-    """Once a day, delete what is older than *days* without a person, and sessions that are over."""
-    task = asyncio.create_task(_tidy_daily(engine, days))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 def tidy_idle_learners(engine: Engine, days: int, at: datetime | None = None) -> int:
@@ -100,7 +89,8 @@ def _latest(table: Any, at: Any, among: Sequence[str] | None) -> Select[Any]:
     return columns(table.learner.label("learner"), moment).where(*ours).group_by(table.learner)
 
 
-async def _tidy_daily(engine: Engine, days: int) -> None:
+async def tidy_daily(engine: Engine, days: int) -> None:
+    """Once a day, delete what is older than *days* without a person, and sessions that are over."""
     wait = _FIRST * random.uniform(1, 2)  # several servers of a database: one after the other
     while True:
         await asyncio.sleep(wait)

@@ -7,8 +7,8 @@ import re
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -110,19 +110,8 @@ def remove_expired_copies(database: str, at: datetime) -> None:
             _log.warning("a copy from before a change was removed after %d days: %s", LIFE.days, path)
 
 
-@asynccontextmanager
-async def remove_expired(database: str) -> AsyncIterator[None]:
-    """Remove expired copies now and every day, for as long as the block runs."""
-    looking = asyncio.create_task(_look(database))
-    try:
-        yield
-    finally:
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking
-
-
-async def _look(database: str) -> None:
+async def remove_expired(database: str) -> None:
+    """Remove expired copies now and every day."""
     while True:
         try:
             await asyncio.to_thread(remove_expired_copies, database, now())
@@ -256,19 +245,15 @@ def exclusive(database: str) -> Iterator[Connection]:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
             if engine.dialect.name == "sqlite":
-                _refuse_orphans(connection)
+                orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+                if orphans:
+                    raise UnavailableError(
+                        f"the migration was rolled back: {len(orphans)} rows refer to rows that do not exist "
+                        f"(the first is in the table {orphans[0][0]!r}); restore a backup"
+                    )
             connection.commit()
     finally:
         engine.dispose()
-
-
-def _refuse_orphans(connection: Connection) -> None:
-    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-    if orphans:
-        raise UnavailableError(
-            f"the migration was rolled back: {len(orphans)} rows refer to rows that do not exist "
-            f"(the first is in the table {orphans[0][0]!r}); restore a backup"
-        )
 
 
 def _applied(connection: Connection) -> frozenset[str]:

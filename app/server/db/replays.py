@@ -1,7 +1,7 @@
 """Idempotency: a check repeated with the same key is one attempt, whichever server receives it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Connection, Engine, delete, exists, insert, select
 from sqlmodel import col
@@ -39,7 +39,7 @@ def find_replay(engine: Engine, learner: str, key: str) -> StoredReplay | None:
         UnavailableError: the database cannot be read.
     """
     statement = select(col(ReplayRow.digest), col(ReplayRow.verdict)).where(
-        col(ReplayRow.learner) == learner, col(ReplayRow.key) == key, col(ReplayRow.at) > _oldest()
+        col(ReplayRow.learner) == learner, col(ReplayRow.key) == key, col(ReplayRow.at) > now() - REMEMBERED
     )
     with open_connection(engine) as connection:
         found = connection.execute(statement).first()
@@ -52,7 +52,7 @@ def insert_once(connection: Connection, once: list[ReplayedAttempt]) -> None:
     Raises:
         IntegrityError: a key is already stored.
     """
-    connection.execute(delete(ReplayRow).where(col(ReplayRow.at) <= _oldest()))
+    connection.execute(delete(ReplayRow).where(col(ReplayRow.at) <= now() - REMEMBERED))
     # In the same order everywhere, or two servers might deadlock.
     keyed = sorted(once, key=lambda row: (row.replay.learner, row.replay.key))
     connection.execute(insert(ReplayRow), [vars(row.replay) for row in keyed])
@@ -66,7 +66,3 @@ def is_replayed(connection: Connection, once: ReplayedAttempt) -> bool:
     names = ("learner", "key", "digest", "at")
     same = [col(getattr(ReplayRow, name)) == getattr(once.replay, name) for name in names]
     return connection.execute(select(exists().where(*same))).scalar_one()
-
-
-def _oldest() -> datetime:
-    return now() - REMEMBERED

@@ -14,20 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Connection,
-    DateTime,
-    Dialect,
-    Engine,
-    Insert,
-    Integer,
-    String,
-    create_engine,
-    event,
-    make_url,
-)
+import sqlalchemy
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, TimeoutError
@@ -127,7 +114,7 @@ def translated_errors() -> Iterator[None]:
 
 
 @contextmanager
-def open_connection(engine: Engine) -> Iterator[Connection]:
+def open_connection(engine: sqlalchemy.Engine) -> Iterator[sqlalchemy.Connection]:
     """A connection; one that failed is discarded, so that the next use opens a new one.
 
     A connection that SQLite opened while the file was read-only stays read-only.
@@ -141,7 +128,7 @@ def open_connection(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def connect_once(database: str, patience: float | None = None) -> Iterator[Connection]:
+def connect_once(database: str, patience: float | None = None) -> Iterator[sqlalchemy.Connection]:
     """A connection to the SQLAlchemy URL *database* alone; see `connect`."""
     engine = connect(database, patience)
     try:
@@ -151,7 +138,7 @@ def connect_once(database: str, patience: float | None = None) -> Iterator[Conne
         engine.dispose()
 
 
-def insert_missing(connection: Connection, table: type[SQLModel]) -> Insert:
+def insert_missing(connection: sqlalchemy.Connection, table: type[SQLModel]) -> sqlalchemy.Insert:
     """An insertion into *table* that leaves out what is stored already."""
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
@@ -170,7 +157,7 @@ _may_wait: ContextVar[bool] = ContextVar("may_wait", default=True)
 class Outage:
     """Whether the database of an engine refuses connections, and since when."""
 
-    def __init__(self, engine: Engine | None = None) -> None:
+    def __init__(self, engine: sqlalchemy.Engine | None = None) -> None:
         """Watch the connections of *engine*; without one, there is never an outage."""
         self._engine = engine
         self._since: float | None = None
@@ -180,8 +167,8 @@ class Outage:
         self._looking: asyncio.Future[None] | None = None
         if engine is not None:
             engine.update_execution_options(**{_OPTION: self})
-            event.listen(engine, "do_connect", self._connect)
-            event.listen(engine, "rollback", _roll_back)
+            sqlalchemy.event.listen(engine, "do_connect", self._connect)
+            sqlalchemy.event.listen(engine, "rollback", _roll_back)
 
     @property
     def is_on(self) -> bool:
@@ -239,7 +226,7 @@ class Outage:
         return is_fresh or self._tries > 0
 
     def _connect(
-        self, dialect: Dialect, _: ConnectionPoolEntry, given: list[Any], named: dict[str, Any]
+        self, dialect: sqlalchemy.Dialect, _: ConnectionPoolEntry, given: list[Any], named: dict[str, Any]
     ) -> DBAPIConnection:
         while True:
             if self._last and not self._wait and self._tried_lately():
@@ -268,7 +255,7 @@ class Outage:
         return True
 
 
-def outage_of(engine: Engine) -> Outage:
+def outage_of(engine: sqlalchemy.Engine) -> Outage:
     """The outage of the database of *engine*; that of a SQLite database never begins."""
     found = engine.get_execution_options().get(_OPTION)
     return found if isinstance(found, Outage) else Outage()
@@ -284,7 +271,7 @@ def impatient() -> Iterator[None]:
         _may_wait.reset(token)
 
 
-def _roll_back(connection: Connection) -> None:
+def _roll_back(connection: sqlalchemy.Connection) -> None:
     """Roll back, before SQLAlchemy does: a connection that was lost needs no rollback."""
     if connection.invalidated:
         return
@@ -300,7 +287,7 @@ BEGIN = "wallclock_begin"  # execution option: the statement that opens a transa
 _POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads: no starvation
 
 
-def connect(database: str, patience: float | None = None) -> Engine:
+def connect(database: str, patience: float | None = None) -> sqlalchemy.Engine:
     """The engine for the SQLAlchemy URL *database*; a SQLite file and its folder are created.
 
     Its connections wait *patience* seconds for a lock, by default PATIENCE.
@@ -326,14 +313,14 @@ def database_file(database: str) -> Path | None:
 
 
 @contextmanager
-def open_session(engine: Engine) -> Iterator[Session]:
+def open_session(engine: sqlalchemy.Engine) -> Iterator[Session]:
     """A session; a database error in it is raised as an `UnavailableError`."""
     with translated_errors(), Session(engine, expire_on_commit=False) as session:
         yield session
 
 
 @contextmanager
-def open_writing_session(engine: Engine) -> Iterator[Session]:
+def open_writing_session(engine: sqlalchemy.Engine) -> Iterator[Session]:
     """A session in which what is read still holds when it writes.
 
     A transaction on SQLite that begins with a read fails at its first write, if another has
@@ -343,9 +330,9 @@ def open_writing_session(engine: Engine) -> Iterator[Session]:
         yield session
 
 
-def _parsed(database: str) -> URL:
+def _parsed(database: str) -> sqlalchemy.URL:
     try:
-        url = make_url(database)
+        url = sqlalchemy.make_url(database)
     except ArgumentError as error:
         raise InputError(
             "WALLCLOCK_DATABASE is not a valid URL; write sqlite:///FILE or "
@@ -359,17 +346,17 @@ def _parsed(database: str) -> URL:
     return url
 
 
-def _sqlite(url: URL, patience: float) -> Engine:
+def _sqlite(url: sqlalchemy.URL, patience: float) -> sqlalchemy.Engine:
     file = database_file(url.render_as_string(hide_password=False))
     if file is not None and "mode" not in url.query:
         _make(file)
-    engine = create_engine(url, connect_args={"timeout": patience}, **_POOL)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
+    engine = sqlalchemy.create_engine(url, connect_args={"timeout": patience}, **_POOL)
+    sqlalchemy.event.listen(engine, "connect", _prepare_sqlite)
+    sqlalchemy.event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
-def _postgresql(url: URL, patience: float) -> Engine:
+def _postgresql(url: sqlalchemy.URL, patience: float) -> sqlalchemy.Engine:
     milliseconds = round(patience * 1000)
     arguments = {
         "application_name": "wallclock",
@@ -378,7 +365,7 @@ def _postgresql(url: URL, patience: float) -> Engine:
         "options": f"-c lock_timeout={milliseconds} -c synchronous_commit=on",
     }
     try:
-        engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, **_POOL)
+        engine = sqlalchemy.create_engine(url, connect_args=arguments, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as error:
         raise InputError(f"PostgreSQL needs the package {error.name}; install wallclock[postgres]") from error
     Outage(engine)
@@ -407,7 +394,7 @@ def _prepare_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None
     cursor.close()
 
 
-def _begin_sqlite(connection: Connection) -> None:
+def _begin_sqlite(connection: sqlalchemy.Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get(BEGIN, "BEGIN"))
 
 
@@ -453,22 +440,22 @@ class BatchedLookup(Generic[K, V]):
 
 STATE_LIMIT = 100  # characters
 # SQLite numbers rows automatically only if the key's type is exactly INTEGER.
-RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+RowNumber = sqlalchemy.BigInteger().with_variant(sqlalchemy.Integer(), "sqlite")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
     """A point in time; SQLite stores no offset, so it goes in and comes out as UTC."""
 
-    impl = DateTime
+    impl = sqlalchemy.DateTime
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: sqlalchemy.Dialect) -> datetime | None:
         """Store the UTC clock reading."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"a time must have an offset from UTC; {value} has none")
         return value and value.astimezone(UTC).replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sqlalchemy.Dialect) -> datetime | None:
         """Restore the time zone."""
         return value and value.replace(tzinfo=UTC)
 
@@ -476,13 +463,13 @@ class UtcDateTime(TypeDecorator[datetime]):
 class StateText(TypeDecorator[RunState]):
     """The state of a lab run, stored as text."""
 
-    impl = String(STATE_LIMIT)
+    impl = sqlalchemy.String(STATE_LIMIT)
     cache_ok = True
 
-    def process_bind_param(self, value: RunState | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: RunState | None, dialect: sqlalchemy.Dialect) -> str | None:
         """Store its text."""
         return value and str(value)
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> RunState | None:
+    def process_result_value(self, value: str | None, dialect: sqlalchemy.Dialect) -> RunState | None:
         """Read it back."""
         return RunState(value) if value else None

@@ -93,26 +93,16 @@ class StoredRecords:
         rows = self.session.exec(select(AttemptRow).where(col(AttemptRow.id).in_(last)))
         return {row.exercise: row for row in rows}
 
-    def latest_attempts(self, limit: int = 20, skip: int = 0) -> Sequence[Attempt]:
-        """The last attempts of the learner, newest first."""
-        statement = (
-            select(AttemptRow)
-            .where(self._shown)
-            .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
-            .limit(limit)
-            .offset(skip)
-        )
-        return self.session.exec(statement).all()
+    def latest_attempts(self, limit: int = 20, *which: ColumnElement[bool]) -> Sequence[Attempt]:
+        """The last attempts of the learner, or those *which* hold, newest first."""
+        newest_first = col(AttemptRow.at).desc(), col(AttemptRow.id).desc()
+        return self.session.exec(
+            select(AttemptRow).where(self._shown, *which).order_by(*newest_first).limit(limit)
+        ).all()
 
     def wrong_attempts(self, limit: int) -> Sequence[Attempt]:
         """The last wrong answers of the learner, newest first."""
-        statement = (
-            select(AttemptRow)
-            .where(self._shown, ~col(AttemptRow.correct))
-            .order_by(col(AttemptRow.at).desc(), col(AttemptRow.id).desc())
-            .limit(limit)
-        )
-        return self.session.exec(statement).all()
+        return self.latest_attempts(limit, ~col(AttemptRow.correct))
 
     def efforts(self) -> Mapping[str, Effort]:
         """The effort of the learner on each exercise, by id.

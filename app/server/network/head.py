@@ -62,11 +62,6 @@ def _header(scope: Scope, name: bytes) -> bytes:
     return next((value for known, value in scope["headers"] if known == name), b"")
 
 
-def without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """*headers* without cookies, which may take long to parse."""
-    return [(name, value) for name, value in headers if name != b"cookie"]
-
-
 def _check_address(path: str, query: bytes) -> None:
     if len(path) + len(query) > _ADDRESS:
         raise HTTPException(414, f"the address is too long: at most {_ADDRESS:,} characters are read")

@@ -3,8 +3,7 @@
 import asyncio
 import gc
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -119,7 +118,7 @@ class RouteTable(BaseRoute):
     """The routes of *modules* by the first part of their paths: in a list, a request would try one after the other.
 
     A start has fifty modules, and its first page needs one. The others are imported in a thread, when a path is
-    asked for that they may answer, or `beside` the first requests. Where two could answer, the first one does.
+    asked for that they may answer, or soon after the start. Where two could answer, the first one does.
     """
 
     def __init__(self, app: FastAPI, modules: Sequence[LateModule]) -> None:
@@ -158,16 +157,8 @@ class RouteTable(BaseRoute):
             self._import(head)
             self._install(head)
 
-    @asynccontextmanager
-    async def beside(self) -> AsyncIterator[None]:
-        """Import what is left while the server runs, soon after its start, so that no visitor waits for it."""
-        task = asyncio.create_task(self._import_late())
-        yield
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-    async def _import_late(self) -> None:
+    async def import_late(self) -> None:
+        """Import what is left soon after the start of the server, so that no visitor waits for it."""
         await asyncio.sleep(_AFTER_START)
         for head in sorted(self._late):
             await asyncio.to_thread(self._import, head)

@@ -24,27 +24,10 @@ from app.server.db.replays import KeyTakenError, ReplayedAttempt
 from app.server.db.tables import Replay
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
+from app.site.api import headers
 from app.site.api.documents import KEY, SUBMISSION, UNTYPED, refusal, responses, text_body, text_content
-from app.site.api.headers import (
-    Granted,
-    answer_learner,
-    grader_of,
-    grant_of,
-    idempotency_key,
-    replay_of,
-    sent_before,
-    sent_first,
-)
+from app.site.grading import offline
 from app.site.grading.check import check
-from app.site.grading.offline import (
-    CheckResult,
-    Submission,
-    check_result,
-    error_row,
-    read_submission,
-    unreadable_result,
-    verdict_row,
-)
 
 
 class LineStream(Response):
@@ -111,7 +94,7 @@ class Turn:
         self.passed.set()
 
 
-MakeReplay = Callable[[CheckResult], Replay]
+MakeReplay = Callable[[offline.CheckResult], Replay]
 ONE, BATCH, PREDICT = "/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
@@ -127,7 +110,7 @@ router = Router(prefix="/api/v1", tags=["check"])
 @router.post(
     "/check",
     summary="Check one answer",
-    response_model=CheckResult,
+    response_model=offline.CheckResult,
     response_model_exclude_none=True,
     responses=responses(400, 401, 404, 413, 422, 503),
     openapi_extra={
@@ -145,33 +128,32 @@ async def check_one(request: Request) -> Response:
     """
     # Parsed here: FastAPI's dependencies would take as long as grading the answer.
     site = site_in(request)
-    grant, key = grant_of(request, site), idempotency_key(request)
+    grant, key = headers.grant_of(request, site), headers.idempotency_key(request)
     submission = await _submission(request)
     if key:
         text, is_replay = await _judge_once(site, grant, key, submission)
     else:
         text, is_replay = (await _judge(site, grant, submission)).model_dump_json(exclude_none=True), False
-    headers = {"Idempotent-Replayed": "true"} if is_replay else None
-    return Response(text, headers=headers, media_type="application/json")
+    return Response(text, 200, {"Idempotent-Replayed": "true"} if is_replay else None, "application/json")
 
 
 async def _judge_once(
-    site: Site, grant: Grant, key: str, submission: Submission, batch: "Batch | None" = None
+    site: Site, grant: Grant, key: str, submission: offline.Submission, batch: "Batch | None" = None
 ) -> tuple[str, bool]:
     """The result as JSON, and whether it is that of the same request, sent with this *key* before."""
-    learner = grader_of(grant)
-    before = sent_before(site, learner, key, submission)
+    learner = headers.grader_of(grant)
+    before = headers.sent_before(site, learner, key, submission)
     if before is not None:
         return before, True
-    once = partial(replay_of, learner, key, submission)
+    once = partial(headers.replay_of, learner, key, submission)
     try:
         result = await _judge(site, grant, submission, once, batch)
     except KeyTakenError:  # by the same request, sent to this or another server meanwhile
-        return sent_first(site, learner, key, submission), True
+        return headers.sent_first(site, learner, key, submission), True
     return result.model_dump_json(exclude_none=True), False
 
 
-async def _submission(request: Request) -> Submission:
+async def _submission(request: Request) -> offline.Submission:
     """The submission in the body.
 
     Raises:
@@ -181,9 +163,9 @@ async def _submission(request: Request) -> Submission:
     if kind != "application/json" and not _JSON.fullmatch(kind):
         raise InputError(UNTYPED)
     try:
-        return Submission.model_validate_json(await request.body())
+        return offline.Submission.model_validate_json(await request.body())
     except ValidationError as error:
-        raise InputError(refusal(error.errors(include_url=False), Submission, "body")) from error
+        raise InputError(refusal(error.errors(include_url=False), offline.Submission, "body")) from error
 
 
 @router.post(
@@ -193,26 +175,30 @@ async def _submission(request: Request) -> Submission:
     responses={200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"}, **responses(401, 503)},
     openapi_extra={"requestBody": text_body(_TYPE, _SENT), "parameters": [KEY]},
 )
-async def check_many(site: Here, grant: Granted, request: Request) -> Response:
+async def check_many(site: Here, grant: headers.Granted, request: Request) -> Response:
     """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place.
 
     Answers of one learner are stored in the order in which they were sent. With the header `Idempotency-Key`, the
     same lines sent again within a day, all or the rest of them, get the same verdicts and count once: a line is known
     by its `ref`, and without one by its number.
     """
-    return LineStream(_verdicts(site, grant, idempotency_key(request), request))
+    return LineStream(_verdicts(site, grant, headers.idempotency_key(request), request))
 
 
 async def _judge(
-    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None, batch: "Batch | None" = None
-) -> CheckResult:
+    site: Site,
+    grant: Grant,
+    submission: offline.Submission,
+    once: MakeReplay | None = None,
+    batch: "Batch | None" = None,
+) -> offline.CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
-    learner = answer_learner(site, grant, submission)
-    as_sent = partial(check_result, submission)
+    learner = headers.answer_learner(site, grant, submission)
+    as_sent = partial(offline.check_result, submission)
     try:
         async with batch.next_turn(learner) if batch else nullcontext() as turn:
             if not exercise.is_drawn(submission.seed):
@@ -223,12 +209,12 @@ async def _judge(
                 submission.seed,
                 answer,
                 learner,
-                grader(grader_of(grant)),
+                grader(headers.grader_of(grant)),
                 once=(lambda verdict: once(as_sent(verdict))) if once else None,
                 turn=turn,
             )
     except AnswerError as error:
-        result = unreadable_result(submission, error)
+        result = offline.unreadable_result(submission, error)
         if once:
             await site.writer.put(ReplayedAttempt(None, once(result)))
         return result
@@ -279,7 +265,7 @@ class Batch:
                 if self._last.get(learner) is turn:
                     del self._last[learner]
 
-    def line_key(self, number: int, submission: Submission) -> str:
+    def line_key(self, number: int, submission: offline.Submission) -> str:
         """The key of a line, by its ref or its number; lines with the same ref are told apart by their order."""
         if not self._key:
             return ""
@@ -293,12 +279,12 @@ class Batch:
 async def _answer(site: Site, grant: Grant, batch: Batch, number: int, line: bytes | None) -> bytes:
     """The response to *line*; tasks begin in the order of the lines, and take their turns before they first wait."""
     try:
-        submission = read_submission(line, site.settings.body_limit)
+        submission = offline.read_submission(line, site.settings.body_limit)
         if key := batch.line_key(number, submission):
             text, _ = await _judge_once(site, grant, key, submission, batch)
             return text.encode() + b"\n"
-        return verdict_row(await _judge(site, grant, submission, batch=batch))
+        return offline.verdict_row(await _judge(site, grant, submission, batch=batch))
     except HTTPException as error:
-        return error_row(number, line, str(error.detail))
+        return offline.error_row(number, line, str(error.detail))
     except AppError as error:
-        return error_row(number, line, error)
+        return offline.error_row(number, line, error)

@@ -56,7 +56,8 @@ def _detail(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, RequestValidationError):
         if isinstance(error.body, bytes):  # FastAPI reads JSON only if it is called so
             return UNTYPED
-        return refusal(error.errors(), _body_model(request))
+        body = getattr(request.scope.get("route"), "body_field", None)  # as the route declares it
+        return refusal(error.errors(), model_in(body.field_info.annotation) if body else None)
     if isinstance(error, HTTPException):
         if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
             docs = f"{site_in(request).settings.prefix}/api/docs"
@@ -74,12 +75,6 @@ def refusal(errors: Iterable[ErrorDetails], model: type[BaseModel] | None, withi
     around = (within,) if within else ()
     found = islice(problems_of(errors, model), _MOST)
     return "; ".join(problem_text((*around, *where), says) for where, says in found)
-
-
-def _body_model(request: Request) -> type[BaseModel] | None:
-    """The model of the body, as the route of *request* declares it."""
-    body = getattr(request.scope.get("route"), "body_field", None)
-    return model_in(body.field_info.annotation) if body else None
 
 
 router = Router()

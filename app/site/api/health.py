@@ -1,8 +1,6 @@
 """Health checks, and /metrics for Prometheus."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
 from fastapi import Request, Response
@@ -79,21 +77,9 @@ async def read_metrics(request: Request, site: Here) -> Response:
     return Response(await run_in_threadpool(metrics.exposition), media_type=metrics.TYPE)
 
 
-@asynccontextmanager
-async def sample_queues(site: Site) -> AsyncIterator[None]:
+async def sample_queues(site: Site) -> None:
     """Look at the queues of this process at intervals, if another may answer for it."""
-    if not (site.settings.metrics and metrics.is_shared()):
-        yield
-        return
-    task = asyncio.create_task(_sample(site))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
-async def _sample(site: Site) -> None:
-    while True:
+    while site.settings.metrics and metrics.is_shared():
         measure_queues(site)
         await asyncio.sleep(_PAUSE)
 

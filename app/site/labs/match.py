@@ -67,9 +67,7 @@ def find_result(report: Report, measured: str, at: Mapping[str, str], over: Mapp
     above, below = _at(report, measured, at), _at(report, measured, over) if over else None
     if not over or above is None:
         return above
-    if below is None:
-        return None
-    if not below.least:
+    if below is None or not below.least:
         return None
     ratio = above.value / below.value
     low, high = above.least / below.p90, above.p90 / below.least

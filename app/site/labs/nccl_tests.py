@@ -93,13 +93,8 @@ class SizePair:
         """A row under `SIZE_COLUMNS`."""
         both = (self.ours, self.theirs)
         times = (show(one.median, SECOND, 3) for one in both)
-        speeds = (show(bus_of(one), BYTE_PER_SECOND, 3) for one in both)
+        speeds = (show(one.derived[_BUS].value, BYTE_PER_SECOND, 3) for one in both)
         return (show_size(self.size), *times, *speeds, f"{100 * (self.ratio - 1):+.1f} %")
-
-
-def bus_of(one: Measure) -> float:
-    """The bus bandwidth of a measure of the lab."""
-    return one.derived[_BUS].value
 
 
 def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:

@@ -10,18 +10,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetPydanticSchema,
-    StringConstraints,
-    ValidationError,
-    create_model,
-)
+import pydantic
 from pydantic_core import CoreSchema, core_schema
 
 from app.core.errors import InputError, NotFoundError, input_error
@@ -84,27 +73,27 @@ def _is_a_moment(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, StringConstraints(max_length=_WORDS), AfterValidator(_printable)]
-_Name = Annotated[str, StringConstraints(max_length=_NAME), AfterValidator(_printable)]
-_Place = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
-_Moment = Annotated[_Name, AfterValidator(_is_a_moment)]
-_Shortened = Annotated[_Text, BeforeValidator(_shortened)]
-_Described = Annotated[int | float | _Text, BeforeValidator(_cut)]
-_Matrix = Annotated[str, StringConstraints(max_length=_MATRIX), AfterValidator(_printable_lines)]
-_Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
-_Sample = Annotated[float, Field(ge=0, le=_LONG)]
+_Text = Annotated[str, pydantic.StringConstraints(max_length=_WORDS), pydantic.AfterValidator(_printable)]
+_Name = Annotated[str, pydantic.StringConstraints(max_length=_NAME), pydantic.AfterValidator(_printable)]
+_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-z_]{1,40}$")]
+_Moment = Annotated[_Name, pydantic.AfterValidator(_is_a_moment)]
+_Shortened = Annotated[_Text, pydantic.BeforeValidator(_shortened)]
+_Described = Annotated[int | float | _Text, pydantic.BeforeValidator(_cut)]
+_Matrix = Annotated[str, pydantic.StringConstraints(max_length=_MATRIX), pydantic.AfterValidator(_printable_lines)]
+_Number = Annotated[float, pydantic.Field(ge=-_FAR, le=_FAR)]
+_Sample = Annotated[float, pydantic.Field(ge=0, le=_LONG)]
 
 
-class _UploadedPart(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _UploadedPart(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
 
 def _several(most: int) -> object:
-    return Annotated[tuple[_Described, ...], Field(max_length=most)]
+    return Annotated[tuple[_Described, ...], pydantic.Field(max_length=most)]
 
 
 _SPECIAL = {
-    "driver": Annotated[_Described | None, BeforeValidator(_first_line)],
+    "driver": Annotated[_Described | None, pydantic.BeforeValidator(_first_line)],
     "topology": _Matrix | None,
     "gpus": _several(_GPUS),
     "uuids": _several(_GPUS),
@@ -113,10 +102,10 @@ _SPECIAL = {
 _FACTS: dict[str, Any] = {
     one.name: (_SPECIAL.get(one.name, _Described | None), one.default) for one in fields(MachineFacts)
 }
-_Limits = create_model("_Limits", __base__=_UploadedPart, **_FACTS)
+_Limits = pydantic.create_model("_Limits", __base__=_UploadedPart, **_FACTS)
 
 
-def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+def _limited(_: object, handler: pydantic.GetCoreSchemaHandler) -> CoreSchema:
     """The schema of the facts of a machine, each within its limits."""
     return core_schema.no_info_after_validator_function(lambda found: MachineFacts(**dict(found)), handler(_Limits))
 
@@ -125,9 +114,9 @@ class _UploadedSamples(_UploadedPart):
     """Samples of one measure at one place."""
 
     name: _Name
-    where: dict[_Place, _Number] = Field(max_length=_PLACES)
-    samples: list[_Sample] = Field(min_length=1, max_length=_SAMPLES)
-    by_rank: list[Annotated[float, Field(gt=0, le=_LONG)]] = Field(default=[], max_length=MOST_RANKS)
+    where: dict[_Place, _Number] = pydantic.Field(max_length=_PLACES)
+    samples: list[_Sample] = pydantic.Field(min_length=1, max_length=_SAMPLES)
+    by_rank: list[Annotated[float, pydantic.Field(gt=0, le=_LONG)]] = pydantic.Field(default=[], max_length=MOST_RANKS)
 
 
 class _UploadedRun(_UploadedPart):
@@ -137,19 +126,19 @@ class _UploadedRun(_UploadedPart):
     lab: _Name
     state: Literal["done"]
     at: _Moment
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
-    command: Annotated[str, StringConstraints(max_length=_COMMAND)]
-    given: dict[_Place, Annotated[str, StringConstraints(max_length=_COMMAND)]] = Field(
+    seconds: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] | None
+    command: Annotated[str, pydantic.StringConstraints(max_length=_COMMAND)]
+    given: dict[_Place, Annotated[str, pydantic.StringConstraints(max_length=_COMMAND)]] = pydantic.Field(
         default={}, max_length=_PARAMETERS
     )
-    ranks: int = Field(ge=1, le=MOST_RANKS)
-    world: int | None = Field(ge=1, le=MOST_RANKS)
+    ranks: int = pydantic.Field(ge=1, le=MOST_RANKS)
+    world: int | None = pydantic.Field(ge=1, le=MOST_RANKS)
     backend: Literal["gloo", "nccl"]
-    machine: Annotated[MachineFacts, GetPydanticSchema(_limited)]
-    versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
-    checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
-    details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
-    measures: list[_UploadedSamples] = Field(min_length=1, max_length=_MEASURES)
+    machine: Annotated[MachineFacts, pydantic.GetPydanticSchema(_limited)]
+    versions: dict[_Name, _Text] = pydantic.Field(max_length=_VERSIONS)
+    checks: dict[_Name, Literal[True]] = pydantic.Field(min_length=1, max_length=_CHECKS)
+    details: dict[_Name, _Shortened] = pydantic.Field(default={}, max_length=_DETAILS)
+    measures: list[_UploadedSamples] = pydantic.Field(min_length=1, max_length=_MEASURES)
 
 
 def read_sent_file(text: str) -> list[Report]:
@@ -187,7 +176,7 @@ def read_sent(text: str) -> Report:
     """The run that *text* describes; whatever follows from its samples is computed again."""
     try:
         sent = _UploadedRun.model_validate_json(text)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise InputError(_first_problem(error)) from None
     try:
         job = _job_of(sent)
@@ -220,7 +209,7 @@ def sent_row(report: Report, name: str, learner: str) -> LabRunRow:
     )
 
 
-def _first_problem(error: ValidationError) -> str:
+def _first_problem(error: pydantic.ValidationError) -> str:
     """The first problem of a file, without quoting much of it."""
     place, says = next(problems_of(error.errors(include_url=False)))
     where = ".".join(map(str, place))[:_NAME] or "the text"

@@ -28,7 +28,7 @@ PARTS = (
     LateModule("app.site.web.course.schedule", ("exercises",)),
     LateModule("app.site.web.exercise.pad", ("scratch",)),
     LateModule("app.site.web.frame.static", ("favicon.ico", "images", "language", "static", "theme", *FORMER_HEADS)),
-    LateModule("app.site.web.explore.explorer_page", ("explore", "layouts")),
+    LateModule("app.site.web.explore.explorer_page", ("explore",)),
     LateModule("app.site.web.reference.formulas", ("formulas", "hardware")),
     LateModule("app.site.web.reference.errata", ("errata", "glossary", "trust")),
     LateModule("app.site.web.labs.lab_list", ("labs",)),

@@ -9,12 +9,12 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.learning import FINAL_QUESTIONS, AssessmentQuestion, FinalTally, final_questions, tally_answers
+from app.course.learning import FINAL_QUESTIONS, AssessmentQuestion, final_questions, tally_answers
 from app.server.db.assessments import AssessedRow, assessed_by
 from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.questions import AskedQuestion, Sitting, add_question_routes, answers_in, asked_questions
+from app.site.web.course.questions import Sitting, add_question_routes, answers_in, asked_questions
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.urls import chapter_url, seed_of
@@ -35,21 +35,6 @@ class EarlierFinal:
     right: int
     answered: int
     total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalPage:
-    """The result of a final, as far as it is answered."""
-
-    right: int
-    answered: int
-    total: int
-    onward: str
-    questions: tuple[AskedQuestion, ...]
-    strong: tuple[Hyperlink, ...]
-    repeat: tuple[AskedQuestion, ...]
-    untold: tuple[Hyperlink, ...]
-    kinds: tuple[FinalTally, ...]
 
 
 @router.get("")
@@ -73,7 +58,28 @@ def show_final_result(request: Request, site: Here, visiting: Visiting, draw: st
     if not sitting.answers:
         return RedirectResponse("/final", 303)
     around = frame(request, translate("Your final"), translate(_SAYS), "exercises")
-    return render("course/final.html", around, _final(site, sitting))
+    asked = tuple(asked_questions(site, sitting))
+    repeat = tuple(one for one in asked if one.outcome != "right")
+    weak = {one.chapter for one in repeat}
+    told = {one.chapter.href for one in asked}
+    topics = (Hyperlink(chapter_url(t.id), t.title) for t in site.catalog.topics)
+    return render(
+        "course/final.html",
+        around,
+        asked,
+        total=len(sitting.questions),
+        onward=sitting.onward if sitting.following else "",
+        strong=tuple(dict.fromkeys(one.chapter for one in asked if one.chapter not in weak)),
+        repeat=repeat,
+        untold=tuple(link for link in topics if link.href not in told),
+        kinds=tally_answers(
+            [
+                (translate(one.exercise.kind_title), row.outcome == "right")
+                for one in sitting.questions
+                if (row := sitting.answers.get(one.number))
+            ]
+        ),
+    )
 
 
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
@@ -115,32 +121,6 @@ def _earlier(site: Site, learner: str) -> Iterator[EarlierFinal]:
             answered=len(those),
             total=max(FINAL_QUESTIONS, len(those)),
         )
-
-
-def _final(site: Site, sitting: Sitting) -> FinalPage:
-    asked = tuple(asked_questions(site, sitting))
-    repeat = tuple(one for one in asked if one.outcome != "right")
-    weak = {one.chapter for one in repeat}
-    sound = dict.fromkeys(one.chapter for one in asked if one.chapter not in weak)
-    told = {one.chapter.href for one in asked}
-    topics = (Hyperlink(chapter_url(t.id), t.title) for t in site.catalog.topics)
-    return FinalPage(
-        right=sum(one.outcome == "right" for one in asked),
-        answered=len(asked),
-        total=len(sitting.questions),
-        onward=sitting.onward if sitting.following else "",
-        questions=asked,
-        strong=tuple(sound),
-        repeat=repeat,
-        untold=tuple(link for link in topics if link.href not in told),
-        kinds=tally_answers(
-            [
-                (translate(one.exercise.kind_title), row.outcome == "right")
-                for one in sitting.questions
-                if (row := sitting.answers.get(one.number))
-            ]
-        ),
-    )
 
 
 add_question_routes(router, _sitting)

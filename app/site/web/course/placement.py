@@ -2,27 +2,20 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.learning import (
-    PLACEMENT_QUESTIONS,
-    AssessmentQuestion,
-    Prerequisites,
-    place_learner,
-    placement_question,
-)
+from app.course import learning
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.questions import AskedQuestion, Sitting, add_question_routes, answers_in, asked_questions
+from app.site.web.course.questions import Sitting, add_question_routes, answers_in, asked_questions
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import ROUTES, TickSection, chapter_ticks, route_links, topics_on
+from app.site.web.standing.next_steps import ROUTES, chapter_ticks, route_links, topics_on
 from app.site.web.urls import chapter_url, seed_of
 
 router = Router(prefix="/placement")
@@ -32,24 +25,12 @@ _DRAWS = 1_000_000  # of each route: the first are about all chapters
 _ROUTES = ("", *ROUTES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedPage:
-    """What the answers say."""
-
-    asked: tuple[AskedQuestion, ...]
-    known: tuple[Hyperlink, ...]
-    unknown: tuple[Hyperlink, ...]
-    untold: tuple[Hyperlink, ...]
-    sections: tuple[TickSection, ...]
-    again: str
-
-
 @router.get("")
 def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
     routes = route_links(site.catalog, "/placement/begin")
-    return render("course/placement.html", around, routes, most=PLACEMENT_QUESTIONS)
+    return render("course/placement.html", around, routes, most=learning.PLACEMENT_QUESTIONS)
 
 
 @router.get("/begin")
@@ -72,7 +53,21 @@ def show_placement_result(request: Request, site: Here, visiting: Visiting, draw
     if not sitting.answers:
         return RedirectResponse("/placement", 303)
     around = frame(request, translate("Your placement"), translate(_SAYS), "exercises")
-    return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
+    rows = tuple(sitting.answers.values())
+    found = learning.place_learner(learning.Prerequisites(site.catalog.topics), _evidence(site, rows))
+    mine = read_learner_history(site, visiting.learner).chapters
+    route = _route_of(sitting.draw)
+    names = frozenset(topic.id for topic in topics_on(site.catalog, route))
+    return render(
+        "course/placed.html",
+        around,
+        tuple(asked_questions(site, sitting)),
+        known=_links(site, found.known),
+        unknown=_links(site, found.unknown & names),
+        untold=_links(site, names - found.known - found.unknown),
+        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
+        again=f"/placement/begin?route={route}" if route else "/placement/begin",
+    )
 
 
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
@@ -80,16 +75,16 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     found = answers_in(site, learner, "placement", seed_of(draw))
     rows = tuple(found.values())
     known = site.catalog.by_id  # the course may no longer have a question
-    asked = tuple(AssessmentQuestion(r.number, known[r.exercise], r.seed) for r in rows if r.exercise in known)
+    asked = tuple(learning.AssessmentQuestion(r.number, known[r.exercise], r.seed) for r in rows if r.exercise in known)
     topics = topics_on(site.catalog, _route_of(seed_of(draw)))
-    after = placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
+    after = learning.placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
     return Sitting(
         sort="placement",
         title=translate("the placement"),
         draw=seed_of(draw),
         questions=(*asked, after) if after else asked,
         answers=found,
-        total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
+        total=translate("at most {count}", count=learning.PLACEMENT_QUESTIONS),
         about=translate(_ABOUT),
     )
 
@@ -104,22 +99,6 @@ def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]
     """Whether the answer about each chapter was right, as far as the course still has the question."""
     asked = ((site.catalog.by_id.get(row.exercise), row.outcome == "right") for row in rows)
     return [(site.catalog.topic_of(one).id, is_right) for one, is_right in asked if one]
-
-
-def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
-    rows = tuple(sitting.answers.values())
-    found = place_learner(Prerequisites(site.catalog.topics), _evidence(site, rows))
-    mine = read_learner_history(site, learner).chapters
-    route = _route_of(sitting.draw)
-    names = frozenset(topic.id for topic in topics_on(site.catalog, route))
-    return PlacedPage(
-        asked=tuple(asked_questions(site, sitting)),
-        known=_links(site, found.known),
-        unknown=_links(site, found.unknown & names),
-        untold=_links(site, names - found.known - found.unknown),
-        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
-        again=f"/placement/begin?route={route}" if route else "/placement/begin",
-    )
 
 
 def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:

@@ -14,27 +14,9 @@ from app.server.db.history import ExerciseHistory
 from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.exercise.page_context import (
-    ActionResult,
-    AssignmentBanner,
-    AssignmentRules,
-    ExerciseRequest,
-    PostedForm,
-    assignments_in,
-    refuse_action,
-)
-from app.site.web.exercise.routes import (
-    PART,
-    build_page,
-    draw_aside,
-    grade,
-    press,
-    read_exercise_history,
-    read_fields,
-    try_action,
-)
+from app.site.web.exercise import page_context, routes
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part, wants_fragment
-from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
+from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
 from app.site.web.urls import chapter_url, exercise_url
 
@@ -137,64 +119,54 @@ def add_question_routes(router: Router, read_sitting: Callable[[Site, str, str],
 
     @router.get("/{draw}/{number}")
     async def show_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
-        """A question."""
+        """A question; one that is answered leads on."""
         sitting = read_sitting(site, visiting.learner, draw)
-        return await _question_page(request, site, visiting, sitting, number)
+        question = sitting.question(number)
+        if number in sitting.answers:
+            return RedirectResponse(sitting.onward, 303)
+        exercise, seed = question.exercise, question.seed
+        await routes.draw_aside(exercise, seed)
+        history = await routes.read_exercise_history(site, visiting, exercise, seed)
+        asked = page_context.ExerciseRequest(
+            exercise=exercise,
+            seed=seed,
+            learner=visiting.learner,
+            moment=site.clock(),
+            history=history,
+            history_before=history,
+        )
+        return await _response(request, site, sitting, question, asked, page_context.ActionResult())
 
     @router.post("/{draw}/{number}", dependencies=[FromHere])
     async def answer_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
         """A question after one of its buttons was pressed."""
         sitting = read_sitting(site, visiting.learner, draw)
-        return await _acted_page(request, site, visiting, sitting, number)
-
-
-async def _question_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
-    """The page of a question; one that is answered leads on."""
-    question = sitting.question(number)
-    if number in sitting.answers:
-        return RedirectResponse(sitting.onward, 303)
-    exercise, seed = question.exercise, question.seed
-    await draw_aside(exercise, seed)
-    history = await read_exercise_history(site, visiting, exercise, seed)
-    asked = ExerciseRequest(
-        exercise=exercise,
-        seed=seed,
-        learner=visiting.learner,
-        moment=site.clock(),
-        history=history,
-        history_before=history,
-    )
-    return await _response(request, site, sitting, question, asked, ActionResult())
-
-
-async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
-    """The page after a button of a question was pressed."""
-    question, learner = sitting.question(number), visitor_learner(visiting)
-    given = await read_fields(request)
-    posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
-    spend(site.allowances.answers, "answers", 1 + posted.size / PART)
-    spend_storage(site, posted.size)
-    if posted.action == "skip":
-        await _store(site, sitting, question, learner, "skipped")
-        response: Response = RedirectResponse(sitting.onward, 303)
-    else:
-        await draw_aside(question.exercise, question.seed)
-        before = await read_exercise_history(site, visiting, question.exercise, question.seed)
-        acting = _result(request, site, sitting, question, posted, before)
-        result, history = await try_action(request, acting, before)
-        asked = ExerciseRequest(
-            exercise=question.exercise,
-            seed=posted.seed,
-            learner=learner,
-            moment=site.clock(),
-            history=history,
-            history_before=before,
-            given=given,
-            fragment=wants_fragment(request),
-        )
-        response = await _response(request, site, sitting, question, asked, result)
-    remember(request, response, learner, site.secret)
-    return response
+        question, learner = sitting.question(number), visitor_learner(visiting)
+        given = await routes.read_fields(request)
+        posted = page_context.PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
+        spend(site.allowances.answers, "answers", 1 + posted.size / routes.PART)
+        spend_storage(site, posted.size)
+        if posted.action == "skip":
+            await _store(site, sitting, question, learner, "skipped")
+            response: Response = RedirectResponse(sitting.onward, 303)
+        else:
+            await routes.draw_aside(question.exercise, question.seed)
+            before = await routes.read_exercise_history(site, visiting, question.exercise, question.seed)
+            acting = _result(request, site, sitting, question, posted, before)
+            result, history = await routes.try_action(request, acting, before)
+            asked = page_context.ExerciseRequest(
+                exercise=question.exercise,
+                seed=posted.seed,
+                learner=learner,
+                moment=site.clock(),
+                history=history,
+                history_before=before,
+                given=given,
+                fragment=wants_fragment(request),
+            )
+            response = await _response(request, site, sitting, question, asked, result)
+        remember(request, response, learner, site.secret)
+        return response
 
 
 async def _result(
@@ -202,15 +174,15 @@ async def _result(
     site: Site,
     sitting: Sitting,
     question: AssessmentQuestion,
-    posted: PostedForm,
+    posted: page_context.PostedForm,
     before: ExerciseHistory,
-) -> tuple[ActionResult, ExerciseHistory]:
+) -> tuple[page_context.ActionResult, ExerciseHistory]:
     exercise = question.exercise
     if why := _why_not(request, sitting, question, posted, before):
-        return refuse_action(why), before
-    if found := await press(site, exercise, posted):
+        return page_context.ActionResult(state="refused", says=why, status=403), before
+    if found := await routes.press(site, exercise, posted):
         return found, before
-    result, attempt = await grade(site, exercise, posted, before)
+    result, attempt = await routes.grade(site, exercise, posted, before)
     unaided = not before.seen.hints and not before.seen.solution
     is_right = result.verdict is not None and result.verdict.correct and unaided
     await _store(site, sitting, question, posted.learner, "right" if is_right else "wrong")
@@ -218,15 +190,19 @@ async def _result(
 
 
 def _why_not(
-    request: Request, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
+    request: Request,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    posted: page_context.PostedForm,
+    before: ExerciseHistory,
 ) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
         return translate(_COUNTED)
-    assigned = assignments_in(request).rules_of(before, question.seed)
+    assigned = page_context.assignments_in(request).rules_of(before, question.seed)
     if assigned.exam or assigned.verdict or assigned.redirect_to:
         return translate(_ASSIGNED)
-    rules = AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
+    rules = page_context.AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
     return rules.refusal(posted.action)
 
 
@@ -254,31 +230,11 @@ async def _response(
     site: Site,
     sitting: Sitting,
     question: AssessmentQuestion,
-    asked: ExerciseRequest,
-    result: ActionResult,
+    asked: page_context.ExerciseRequest,
+    result: page_context.ActionResult,
 ) -> Response:
     is_over = result.verdict is not None or question.number in sitting.answers
-    rules = AssignmentRules(
-        banners=(_banner(sitting, question, is_over=is_over),),
-        hints=_no_hints(sitting),
-        solution=translate(_AT_THE_END),
-        exam=True,
-    )
-    page = await build_page(site, asked, result, rules)
-    heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
-    # The drawing is of this page alone: the original has another address.
-    own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
-    if result.verdict:
-        onward = SuggestedExercise(sitting.onward, translate("the next question"), translate(_AT_THE_END))
-        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False))
-    if asked.fragment:
-        return render_part("exercise/fragment.html", own, result.status)
-    around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")
-    return render("exercise/exercise.html", around, own, result.status)
-
-
-def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> AssignmentBanner:
-    return AssignmentBanner(
+    banner = page_context.AssignmentBanner(
         kind=translate("Questions of"),
         title=capitalize(sitting.title),
         href=sitting.href,
@@ -289,3 +245,17 @@ def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) ->
         following=Hyperlink(sitting.onward, translate("go on")) if is_over else None,
         skip="" if is_over else sitting.address(question.number),
     )
+    rules = page_context.AssignmentRules(
+        banners=(banner,), hints=_no_hints(sitting), solution=translate(_AT_THE_END), exam=True
+    )
+    page = await routes.build_page(site, asked, result, rules)
+    heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
+    # The drawing is of this page alone: the original has another address.
+    own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
+    if result.verdict:
+        onward = SuggestedExercise(sitting.onward, translate("the next question"), translate(_AT_THE_END))
+        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False))
+    if asked.fragment:
+        return render_part("exercise/fragment.html", own, result.status)
+    around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")
+    return render("exercise/exercise.html", around, own, result.status)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
-from markupsafe import Markup
 
 from app.core.charts.axes import Drawing
 from app.core.charts.svg import to_svg
@@ -129,21 +128,6 @@ def schedule_drawing(exercise: Schedule, played: PlayedSchedule) -> Drawing:
 router = Router(prefix="/exercises")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulePage:
-    """A schedule: its picture, what it costs, and what the exercise says about it, if anything."""
-
-    title: str
-    exercise: Hyperlink
-    svg: Markup
-    heading: str
-    measures: tuple[tuple[str, ...], ...]
-    is_right: bool
-    misses: str
-    address: str
-    svg_href: str
-
-
 @router.get("/{topic}/{slug}/schedule")
 def show_schedule_page(request: Request, site: Here, topic: str, slug: str, of: str = "") -> Response:
     """The picture of the schedule in the address, and a way to try the puzzle."""
@@ -151,10 +135,23 @@ def show_schedule_page(request: Request, site: Here, topic: str, slug: str, of: 
     if not of:
         return RedirectResponse(exercise_url(exercise.id), 303)
     played = shared_schedule(exercise, of)
-    page = _page(exercise, played, of)
+    drawing = schedule_drawing(exercise, played)
+    misses, _ = exercise.judge(played)
+    address = schedule_url(exercise.id, of)
+    published = () if misses else known_measures(exercise)  # they would give a hint
+    this, targets = measures_of(translate("This schedule"), played), exercise.targets
+    target = NamedMeasures(name=translate("Target"), time=targets.time, memory=targets.memory)
     says = plural("A schedule of {number} unit", "A schedule of {number} units", played.time)
-    around = frame(request, page.title, says, "exercises", page.address)
-    return render("course/schedule.html", around, page)
+    return render(
+        "course/schedule.html",
+        frame(request, drawing.title, says, "exercises", address),
+        Hyperlink(exercise_url(exercise.id), exercise.title),
+        svg=drawn_on(BOTH, drawing),
+        heading=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
+        measures=measures_table(exercise.machine, (this, target, *published)),
+        misses=misses,
+        svg_href=address.replace("?", ".svg?", 1),
+    )
 
 
 @router.get("/{topic}/{slug}/schedule.svg")
@@ -164,24 +161,3 @@ def download_schedule(site: Here, topic: str, slug: str, of: str = "") -> Respon
     drawing = schedule_drawing(exercise, shared_schedule(exercise, of))
     headers = {"Content-Disposition": f'attachment; filename="{slug}.svg"'}
     return Response(to_svg(drawing, alone=True), media_type="image/svg+xml", headers=headers)
-
-
-def _page(exercise: Schedule, played: PlayedSchedule, code: str) -> SchedulePage:
-    drawing = schedule_drawing(exercise, played)
-    misses, _ = exercise.judge(played)
-    address = schedule_url(exercise.id, code)
-    published = () if misses else known_measures(exercise)  # they would give a hint
-    this, targets = measures_of(translate("This schedule"), played), exercise.targets
-    target = NamedMeasures(name=translate("Target"), time=targets.time, memory=targets.memory)
-    path, _, query = address.partition("?")
-    return SchedulePage(
-        title=drawing.title,
-        exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
-        svg=drawn_on(BOTH, drawing),
-        heading=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
-        measures=measures_table(exercise.machine, (this, target, *published)),
-        is_right=not misses,
-        misses=misses,
-        address=address,
-        svg_href=f"{path}.svg?{query}",
-    )

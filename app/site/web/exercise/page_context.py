@@ -21,7 +21,7 @@ from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory
 from app.site.members import SignedIn
 from app.site.web.frame.renderer import Hyperlink, markup
-from app.site.web.standing.view import ExercisePath, PathStretch, Standings, mark_of, path_of
+from app.site.web.standing.view import Standings, mark_of, path_of
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 
@@ -123,16 +123,6 @@ class ActionResult:
     state: AnswerState = "none"
     says: str = ""
     status: int = 200
-
-
-def refuse_action(why: str) -> ActionResult:
-    """What an assignment does not allow, with the reason *why*."""
-    return ActionResult(state="refused", says=why, status=403)
-
-
-def hide_verdict(why: str) -> ActionResult:
-    """An answer that is stored; its verdict is hidden, with the reason *why*."""
-    return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
 
 
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
@@ -277,12 +267,6 @@ def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: A
     return whole if rules.exam else _with_explanations(whole, asked, topic)
 
 
-def describe_page(exercise: Exercise, topic: Topic) -> str:
-    """The page of *exercise* in a sentence, for search engines."""
-    form = noted("{title}: an exercise of the chapter {chapter}.")
-    return translate(form, title=exercise.title, chapter=topic.title)
-
-
 def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:
     """The context with what explains the exercise."""
     exercise, known = asked.exercise, asked.history.known
@@ -295,14 +279,6 @@ def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic)
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
         errata=tuple(Hyperlink(erratum_url(e.id), e.title, in_english) for e in errata_of(exercise.id)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _ChapterPart:
-    topic: Hyperlink
-    path: ExercisePath
-    near: PathStretch
-    here: str
 
 
 class _Stretches(ValueCache[tuple[object, ...], Markup]):
@@ -319,8 +295,7 @@ def _stretch(topic: Hyperlink, exercises: Sequence[Exercise], known: Standings, 
 
     def drawn() -> Markup:
         path = path_of(exercises, known, seed)
-        near = path.near(here, _NEAR)
-        return markup("exercise/chapter.html", _ChapterPart(topic, path, near, here))
+        return markup("exercise/chapter.html", path.near(here, _NEAR), topic=topic, path=path, here=here)
 
     marks = tuple((one.id, one.digest, mark_of(known.get(one.id))) for one in exercises)
     return _stretches.of((topic, marks, here, seed, language()), drawn)

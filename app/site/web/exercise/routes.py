@@ -34,24 +34,14 @@ from app.site.web.exercise.page_context import (
     assignments_in,
     fields_of,
     form_size,
-    refuse_action,
     seconds_on,
     unavailable,
     unreadable,
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
+from app.site.web.frame import visitor
 from app.site.web.frame.renderer import frame, render, render_part, wants_fragment
-from app.site.web.frame.visitor import (
-    Visiting,
-    Visitor,
-    from_here,
-    remember,
-    spend,
-    spend_storage,
-    visitor,
-    visitor_learner,
-)
 from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.standing.chapter_choice import kept_seed
 from app.site.web.standing.history import read_learner_history
@@ -131,7 +121,7 @@ _NEW_SEEDS = 1_000_000  # short enough to read out
 
 @router.get("/{topic}/{slug}")
 async def show_exercise_page(
-    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = ""
+    request: Request, site: Here, visiting: visitor.Visiting, topic: str, slug: str, seed: str = ""
 ) -> Response:
     """The exercise as a seed draws it."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
@@ -172,17 +162,17 @@ async def answer_exercise(request: Request) -> Response:
 
     (It asks for what it needs itself: what FastAPI adds to do so costs as much as grading.)
     """
-    await from_here(request)
+    await visitor.from_here(request)
     site = site_in(request)
-    visiting = await visitor(request, site)
+    visiting = await visitor.visitor(request, site)
     topic, slug = request.path_params["topic"], request.path_params["slug"]
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     seed = seed_of(request.query_params.get("seed", "0"))
-    learner = visitor_learner(visiting)
+    learner = visitor.visitor_learner(visiting)
     given = await read_fields(request)
     posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
-    spend(site.allowances.answers, "answers", 1 + posted.size / PART)
-    spend_storage(site, posted.size)
+    visitor.spend(site.allowances.answers, "answers", 1 + posted.size / PART)
+    visitor.spend_storage(site, posted.size)
     before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
     rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
@@ -204,7 +194,7 @@ async def answer_exercise(request: Request) -> Response:
     page = await build_page(site, asked, result, _rules(request, site, visiting, history, seed))
     response = _response(request, page, result.status)
     if visiting.person is None:
-        remember(request, response, learner, site.secret)
+        visitor.remember(request, response, learner, site.secret)
     return response
 
 
@@ -239,13 +229,17 @@ def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rul
     return replace(page, onward=steps)
 
 
-def _rules(request: Request, site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
+def _rules(
+    request: Request, site: Site, visiting: visitor.Visitor, history: ExerciseHistory, seed: int
+) -> AssignmentRules:
     if visiting.person is None:
         return FREE
     return assignments_in(request).rules_with_banners(site.catalog, visiting.person, history, seed)
 
 
-async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> ExerciseHistory:
+async def read_exercise_history(
+    site: Site, visiting: visitor.Visitor, exercise: Exercise, seed: int
+) -> ExerciseHistory:
     """What the visitor has done; of one who has done nothing, nothing is asked."""
     if not visiting.learner:
         return ExerciseHistory()
@@ -273,7 +267,7 @@ async def _act(
 ) -> tuple[ActionResult, ExerciseHistory]:
     """The result of a button, and what the learner has done with it."""
     if rules is not FREE and (why := rules.refusal(posted.action)):
-        return refuse_action(why), before
+        return ActionResult(state="refused", says=why, status=403), before
     seen = before.seen
     if posted.action == "hint":
         number = min(seen.hints + 1, len(exercise.hints))
@@ -294,7 +288,7 @@ async def grade(
         site,
         exercise,
         posted.seed,
-        view_of(exercise).answer(exercise, posted, _tools(site, posted)),
+        view_of(exercise).answer(exercise, posted, ServerTools(site, posted.learner, posted.client)),
         posted.learner,
         posted.client,
         hints=history.seen.hints,
@@ -306,11 +300,7 @@ async def grade(
 
 async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
     """The result of a button that only the kind of *exercise* has; None for any other button."""
-    return await view_of(exercise).act(exercise, posted, _tools(site, posted))
-
-
-def _tools(site: Site, posted: PostedForm) -> ServerTools:
-    return ServerTools(site, posted.learner, posted.client)
+    return await view_of(exercise).act(exercise, posted, ServerTools(site, posted.learner, posted.client))
 
 
 async def _reveal(

@@ -22,18 +22,7 @@ from app.course.kinds.code.function import Trial
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html, inline_html
-from app.site.web.exercise.page_context import (
-    FREE,
-    ActionResult,
-    AnswerState,
-    AssignmentRules,
-    ExerciseRequest,
-    PageContext,
-    begun_at,
-    describe_page,
-    hide_verdict,
-    page_context,
-)
+from app.site.web.exercise import page_context
 from app.site.web.exercise.picture_link import picture_link
 from app.site.web.exercise.views import NO_CONTEXT, Form, FormContext, FormInput, view_of
 from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view, player_data
@@ -104,7 +93,8 @@ def _drawn(found: Sketch, *, moves: bool = False) -> IllustrationView:
 
 
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
-_HEADINGS: Mapping[AnswerState, str] = {
+_ABOUT = noted("{title}: an exercise of the chapter {chapter}.")
+_HEADINGS: Mapping[page_context.AnswerState, str] = {
     "none": "",
     "correct": noted("Right"),
     "partial": noted("Partly right"),
@@ -166,7 +156,7 @@ class ExercisePage:
     illustration: IllustrationView | None
     reached: int | None
     form: Form
-    state: AnswerState
+    state: page_context.AnswerState
     is_over: bool
     is_uncounted: bool
     offers_hint: bool
@@ -181,26 +171,27 @@ class ExercisePage:
     review: str
     finished: Hyperlink | None
     attempts: tuple[AttemptView, ...]
-    around: PageContext
+    around: page_context.PageContext
     has_figures: bool
     has_drawings: bool
     picture: str
-    assigned: AssignmentRules
+    assigned: page_context.AssignmentRules
     pad_limit: int = PAD_LIMIT
 
 
 def exercise_page(
     course: Catalog,
-    asked: ExerciseRequest,
-    result: ActionResult,
-    rules: AssignmentRules = FREE,
+    asked: page_context.ExerciseRequest,
+    result: page_context.ActionResult,
+    rules: page_context.AssignmentRules = page_context.FREE,
     context: FormContext = NO_CONTEXT,
 ) -> ExercisePage:
     """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
     exercise, seed, history = asked.exercise, asked.seed, asked.history
     topic = course.topic_of(exercise)
     if result.verdict and rules.verdict:
-        result = hide_verdict(rules.verdict)
+        says = translate("Your answer is stored. {why}", why=rules.verdict)
+        result = page_context.ActionResult(state="recorded", says=says)
     verdict = result.verdict
     state = result.state
     if verdict is not None:
@@ -217,7 +208,7 @@ def exercise_page(
         id=exercise.id,
         title=exercise.title,
         lang=foreign(exercise.language),
-        description=describe_page(exercise, topic),
+        description=translate(_ABOUT, title=exercise.title, chapter=topic.title),
         kind=exercise.kind,
         kind_title=translate(exercise.kind_title),
         level=exercise.level,
@@ -225,7 +216,7 @@ def exercise_page(
         seed=seed,
         action=(review_url if asked.reviewing else exercise_url)(exercise.id, seed),
         here=exercise_url(exercise.id),
-        begun=begun_at(asked.given) or int(asked.moment.timestamp()),
+        begun=page_context.begun_at(asked.given) or int(asked.moment.timestamp()),
         prompt=Markup() if asked.fragment else mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
         illustration=None if asked.fragment else illustration_view(exercise, seed, reached),
         reached=reached,
@@ -245,7 +236,7 @@ def exercise_page(
         review="",
         finished=_finish(topic, asked),
         attempts=tuple(_attempts(asked)),
-        around=page_context(course, asked, topic, rules),
+        around=page_context.page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
         picture=picture_link(exercise.id, verdict) if verdict and verdict.correct and not rules.exam else "",
@@ -258,13 +249,13 @@ def is_finished(history: ExerciseHistory, exercise: Exercise, seed: int) -> bool
     return history.seen.solution or history.has_solved(exercise.id, seed)
 
 
-def _is_after_solution(asked: ExerciseRequest) -> bool:
+def _is_after_solution(asked: page_context.ExerciseRequest) -> bool:
     """Whether an answer cannot solve the exercise: its solution had been shown before."""
     was_solved = mark_of(asked.history_before.known.get(asked.exercise.id)) in ("solved", "unaided")
     return asked.history_before.seen.solution and not was_solved
 
 
-def _misses_twice(asked: ExerciseRequest, state: AnswerState) -> bool:
+def _misses_twice(asked: page_context.ExerciseRequest, state: page_context.AnswerState) -> bool:
     """Whether the last two answers were wrong in ways that no diagnosis knows, and hints remain."""
     history = asked.history
     last = [one for one in history.last.shown if one.seed == asked.seed][:_MISSES]
@@ -273,7 +264,9 @@ def _misses_twice(asked: ExerciseRequest, state: AnswerState) -> bool:
     return state in ("incorrect", "partial") and has_more and len(unknown) == _MISSES
 
 
-def _form_input(asked: ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool) -> FormInput:
+def _form_input(
+    asked: page_context.ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool
+) -> FormInput:
     return FormInput(
         seed=asked.seed,
         learner=asked.learner,
@@ -285,7 +278,7 @@ def _form_input(asked: ExerciseRequest, verdict: Verdict | None, context: FormCo
     )
 
 
-def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
+def _attempts(asked: page_context.ExerciseRequest) -> Iterator[AttemptView]:
     """The last attempts; verdicts that an assignment hides are left out."""
     exercise, history = asked.exercise, asked.history
     for one in history.last.shown:
@@ -299,7 +292,9 @@ def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
         )
 
 
-def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
+def _counted(
+    asked: page_context.ExerciseRequest, verdict: Verdict | None, *, finished: bool
+) -> IllustrationView | None:
     """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
     if verdict is None or verdict.correct:
         return None
@@ -307,7 +302,7 @@ def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool)
     return _drawn(counted_sketch(counted, finished=finished)) if counted else None
 
 
-def _heading(state: AnswerState, result: ActionResult) -> str:
+def _heading(state: page_context.AnswerState, result: page_context.ActionResult) -> str:
     """The word above the feedback, unless that begins with it."""
     heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
     said = result.verdict.feedback[0] if result.verdict and result.verdict.feedback else ""
@@ -326,7 +321,7 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
+def _finish(topic: Topic, asked: page_context.ExerciseRequest) -> Hyperlink | None:
     """The end of the path, if the answer was the last one that it needed."""
     if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
         return None

@@ -39,11 +39,8 @@ _FIELDS: Mapping[str, str] = {
 }
 _SHARDED = dict.fromkeys(_FIELDS, "1") | {"stage": "3", "recompute": "selective"}  # where nothing can be searched
 _SEQUENCE = 4096  # tokens, of a model without learned positions
-_SMALL, _SMALL_BATCH, _GROWTH = (
-    125e6,
-    0.5e6,
-    0.43,
-)  # GPT-3's table 2.1: 0.5 M tokens for 125 M parameters, 3.2 M for 175 B
+# GPT-3's table 2.1: 0.5 M tokens for 125 M parameters, 3.2 M for 175 B
+_SMALL, _SMALL_BATCH, _GROWTH = 125e6, 0.5e6, 0.43
 _TOKENS = 20  # of the run, for a parameter
 _TRILLION, _GIGA = 1e12, 1e9
 _LISTED = 8  # of the front, in the table
@@ -174,11 +171,6 @@ def plan_query(plan: RunPlan, query: Mapping[str, str]) -> Mapping[str, str]:
 
 def _layout_state(layout: Layout) -> Mapping[str, str]:
     return {name: str(getattr(layout, field)) for name, field in _FIELDS.items()}
-
-
-def drop_layout(given: Mapping[str, str], held: Sequence[str]) -> Mapping[str, str]:
-    """The state *given* without what a search may choose, but for what is *held*."""
-    return {name: text for name, text in given.items() if text and (name not in _FIELDS or name in held)}
 
 
 def layout_tables(plan: RunPlan) -> Iterator[StateTable]:

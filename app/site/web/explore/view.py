@@ -10,47 +10,14 @@ from markupsafe import Markup
 from app.core.charts.axes import Paper
 from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, foreign, translate, translate_known
+from app.course import explorers
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
-from app.course.explorers import (
-    EXPLORERS,
-    Control,
-    ControlValue,
-    Explorer,
-    Select,
-    Slider,
-    StateTable,
-    YesOrNo,
-    address_text,
-    cover,
-    explorer_pages,
-    group_controls,
-    guess_question,
-    open_explorer,
-    predicted_figure,
-    settings_text,
-    shown_text,
-    slider_place,
-    with_ghosts,
-)
 from app.site.markdown import first_sentence, html, inline_html, plain_words
+from app.site.web.explore import state
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
 from app.site.web.explore.layouts import RunPlan
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
-from app.site.web.explore.state import (
-    LONGEST,
-    WAS,
-    ComparedFact,
-    TableView,
-    control_values,
-    explore_values,
-    fact_views,
-    pack_state,
-    table_view,
-    unpack_state,
-    url_state,
-    waits,
-)
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import chapter_url, explorer_url, formula_url
 
@@ -100,11 +67,11 @@ class ExplorePage:
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    verdict: YesOrNo | None
-    facts: tuple[ComparedFact, ...]
+    verdict: explorers.YesOrNo | None
+    facts: tuple[state.ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
-    tables: tuple[TableView, ...]
+    tables: tuple[state.TableView, ...]
     packed: str  # the state as one text, where it is compared with the next
     description: str  # what it shows, in plain words
     plan: RunPlan | None = None
@@ -129,8 +96,8 @@ class ExploreCard:
 def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     """Every explorer in the language *spoken*, in the order of *chapters*."""
     places = {chapter: place for place, chapter in enumerate(chapters)}
-    ordered = sorted(explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
-    starts = ((one, open_explorer(EXPLORERS, one.name).shown) for one in ordered)
+    ordered = sorted(explorers.explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
+    starts = ((one, explorers.open_explorer(explorers.EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,
@@ -142,23 +109,20 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
     )
 
 
-def _control(control: Control, value: ControlValue) -> ControlView:
-    if isinstance(control, Select):
+def _control(control: explorers.Control, value: explorers.ControlValue) -> ControlView:
+    if isinstance(control, explorers.Select):
         options = tuple((one, translate_known(text)) for one, text in control.options.items())
         if value not in control.options:
             options = ((str(value), str(value)), *options)
         return ControlView(name=control.name, label=translate(control.label), value=str(value), options=options)
-    return _slider(control, value if not isinstance(value, str) else control.default)
-
-
-def _slider(control: Slider, value: float) -> ControlView:
-    number, _, unit = address_text(control, value).partition(" ")
+    value = control.default if isinstance(value, str) else value
+    number, _, unit = explorers.address_text(control, value).partition(" ")
     return ControlView(
         name=control.name,
         label=translate(control.label),
         value=Numeral(number),
         unit=unit,
-        place=slider_place(control, value),
+        place=explorers.slider_place(control, value),
         scaling="doubles" if control.doubles else "log" if control.log else "",
         low=control.low,
         high=control.high,
@@ -168,56 +132,56 @@ def _slider(control: Slider, value: float) -> ControlView:
 
 def explorer_page(
     course: Catalog,
-    explorer: Explorer,
+    explorer: explorers.Explorer,
     query: Mapping[str, str],
     papers: Sequence[Paper],
-    more: Sequence[StateTable] = (),
+    more: Sequence[explorers.StateTable] = (),
 ) -> ExplorePage:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*; *more* tables come first."""
-    values, corrections = control_values(explorer, query)
-    shown, problem = explore_values(explorer, values)
-    was, unread = unpack_state(explorer, query.get(WAS, ""))
-    before = explore_values(explorer, was)[0] if was else None
+    values, corrections = state.control_values(explorer, query)
+    shown, problem = state.explore_values(explorer, values)
+    was, unread = state.unpack_state(explorer, query.get(state.WAS, ""))
+    before = state.explore_values(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
-    typed = query.get("guess", "").strip()[:LONGEST]
-    fact = predicted_figure(explorer, shown)
+    typed = query.get("guess", "").strip()[: state.LONGEST]
+    fact = explorers.predicted_figure(explorer, shown)
     guessed = judge_prediction(course, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
-    hidden = asks and not is_settled and waits(explorer, query)
+    hidden = asks and not is_settled and state.waits(explorer, query)
     guess = guess_form(explorer, values, shown)
     covered = fact.value if hidden and fact else ""
     if hidden and fact:
-        shown, before = cover(shown, fact), None
-    figures = with_ghosts(shown, before) if before else shown.figures
+        shown, before = explorers.cover(shown, fact), None
+    figures = explorers.with_ghosts(shown, before) if before else shown.figures
     title = translate(explorer.title)
     return ExplorePage(
         name=explorer.name,
         title=title,
-        full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
+        full_title=" · ".join(filter(None, (title, explorers.settings_text(explorer, values)))),
         summary=translate(explorer.summary),
         guess=guess,
         guessed=guessed,
         typed=typed,
         asks=asks,
         hidden=hidden,
-        question=mark(inline_html(guess_question(explorer, values))),
+        question=mark(inline_html(explorers.guess_question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(
             (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
-            for name, controls in group_controls(explorer.controls).items()
+            for name, controls in explorers.group_controls(explorer.controls).items()
         ),
-        stated=" · ".join(f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls),
+        stated=" · ".join(f"{translate(c.label)} {explorers.shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),
         verdict=shown.verdict,
-        facts=fact_views(shown, before),
+        facts=state.fact_views(shown, before),
         figures=figure_views(explorer, values, figures, papers, covered),
-        address=explorer_url(explorer.name, url_state(explorer, values)),
-        tables=() if hidden else tuple(table_view(explorer, values, one) for one in (*more, *shown.tables)),
-        packed=pack_state(explorer, values) if explorer.compares else "",
-        description=plain_words(guess_question(explorer, values)) if hidden else first_sentence(shown.says),
+        address=explorer_url(explorer.name, state.url_state(explorer, values)),
+        tables=() if hidden else tuple(state.table_view(explorer, values, one) for one in (*more, *shown.tables)),
+        packed=state.pack_state(explorer, values) if explorer.compares else "",
+        description=plain_words(explorers.guess_question(explorer, values)) if hidden else first_sentence(shown.says),
     )

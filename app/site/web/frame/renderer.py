@@ -144,9 +144,9 @@ def wants_fragment(request: Request) -> bool:
     return request.headers.get("x-fragment") == "1"
 
 
-def markup(name: str, page: object) -> Markup:
-    """The template *name*, which shows nothing of the frame, rendered with *page*."""
-    return Markup(templates().get_template(name).render(page=page))
+def markup(name: str, page: object, **parts: object) -> Markup:
+    """The template *name*, which shows nothing of the frame, rendered with *page* and other *parts*."""
+    return Markup(templates().get_template(name).render(page=page, **parts))
 
 
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:

@@ -178,6 +178,7 @@ def _read_images(path: Path, changed: int, size: int) -> tuple[bytes, str, str]:
 
 
 _MOVED = 308
+_RUN = "/explore/fit"
 # From there to here.
 FORMER = {
     "/guess": "/",
@@ -189,6 +190,10 @@ FORMER = {
     "/explore/comb": "/exercises/diagnosis/gaps-in-a-comb",
     "/explore/loss-scale": "/formulas/precision.loss_scale",
     "/explore/tolls": "/chapters/diagnosis",
+    "/explore/fit/better": _RUN,
+    "/explore/fit/better/{number}.{form}": _RUN,
+    "/layouts": _RUN,
+    "/layouts/{number}.{form}": _RUN,
     "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
     "/labs/{name}/board": "/labs/{name}",
     "/labs/{name}/board/{number}.{form}": "/labs/{name}",
@@ -198,10 +203,11 @@ FORMER_HEADS = tuple(sorted({path.split("/")[1] for path in FORMER}))
 
 
 async def show_former(request: Request) -> RedirectResponse:
-    """The way to what stands in place of the page."""
+    """The way to what stands in place of the page; that of a run has the same state."""
     nearest = FORMER[request.scope["route"].path]
     parts = {name: quote(str(value), safe="") for name, value in request.path_params.items()}
-    return RedirectResponse(nearest.format_map(parts), _MOVED)
+    state = f"?{request.url.query}".removesuffix("?") if nearest == _RUN else ""
+    return RedirectResponse(nearest.format_map(parts) + state, _MOVED)
 
 
 for _former in FORMER:

@@ -15,20 +15,8 @@ from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, opening_figure
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
+from app.site.web.standing import next_steps
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import (
-    ROUTES,
-    NextSteps,
-    RouteProgress,
-    SectionCards,
-    chapter_on_route,
-    chosen_route,
-    keep_route,
-    next_steps,
-    route_links,
-    route_progress,
-    section_cards,
-)
 from app.site.web.standing.view import LearnerHistory
 from app.site.web.urls import chapter_url
 
@@ -39,12 +27,12 @@ _SAMPLE = "/measured/a100-16-p4de"
 class HomePage:
     """The way on and the chapters; for a new visitor, the first chapter and a figure to try."""
 
-    onward: NextSteps
-    route: RouteProgress | None
+    onward: next_steps.NextSteps
+    route: next_steps.RouteProgress | None
     routes: tuple[Hyperlink, ...]
     first: Hyperlink | None
     reading: int
-    sections: tuple[SectionCards, ...]
+    sections: tuple[next_steps.SectionCards, ...]
     figure: FigureView | None
     sample: str  # the page of measurements of others, as one's own would be shown
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
@@ -56,12 +44,12 @@ def home_page(course: Catalog, past: LearnerHistory, today: date) -> HomePage:
     heading, opening = course.front or ("", "")
     topics = course.topics
     return HomePage(
-        onward=next_steps(course, past, chapter_on_route(course, past), today),
-        route=route_progress(course, past),
-        routes=route_links(course, "/route"),
+        onward=next_steps.next_steps(course, past, next_steps.chapter_on_route(course, past), today),
+        route=next_steps.route_progress(course, past),
+        routes=next_steps.route_links(course, "/route"),
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
-        sections=tuple(section_cards(course, past)),
+        sections=tuple(next_steps.section_cards(course, past)),
         figure=None if past.answers else opening_figure(language()),
         sample=_SAMPLE,
         heading=heading,
@@ -76,7 +64,7 @@ _SAYS = noted("Exercises in the arithmetic of distributed training: predict the 
 @router.get("/")
 async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
-    past = read_learner_history(site, visiting.learner, chosen_route(request))
+    past = read_learner_history(site, visiting.learner, next_steps.chosen_route(request))
     page = home_page(site.catalog, past, site.clock().date())
     return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
 
@@ -85,5 +73,5 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
 async def start_route(request: Request, route: str = "") -> Response:
     """Start *route*, which then leads *Continue*; without one, leave the one that was started."""
     response = RedirectResponse("/", 303)
-    keep_route(request, response, route if route in ROUTES else "")
+    next_steps.keep_route(request, response, route if route in next_steps.ROUTES else "")
     return response

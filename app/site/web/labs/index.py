@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
-from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
 from app.core.errors import InputError, UnavailableError, input_error, sentence
-from app.core.translation import Numeral, foreign, noted, translate, translate_known
+from app.core.translation import Numeral, foreign, noted, plural, translate, translate_known
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
@@ -25,21 +24,9 @@ from app.site.labs.match import BORROWING
 from app.site.labs.upload import FILE_LIMIT, read_sent_file, sent_row
 from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
-from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.predictions import (
-    BACKEND,
-    KINDS,
-    LINKS_SAY,
-    RecordedRun,
-    gpus_in_words,
-    guess_label,
-    machine_of,
-    measured_beside_formula,
-    read_run_prediction,
-    read_typed_parameter,
-    recorded_run,
-)
+from app.site.web.labs import predictions
 from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.urls import exercise_url, lab_url, run_url
 
@@ -78,7 +65,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         notes = () if site.labs.trouble else plan_job(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
         return RunForm(lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields)
-    on_gpus = values.get(BACKEND) != "gloo"
+    on_gpus = values.get(predictions.BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
     ranks = (form.ranks[0], min(form.ranks[1], devices.usable), ranks_on(form, devices))
     return RunForm(
@@ -92,11 +79,11 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
 
 def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[tuple[Hyperlink, bool], ...]:
     most = min(form.ranks[1], devices.usable)
-    gpus = gpus_in_words(most)
+    gpus = plural("{number} GPU", "{number} GPUs", most)
     if most != form.ranks[0]:
         gpus = translate("Up to {gpus}", gpus=gpus)
-    nccl = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
-    gloo = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=gloo", translate(_PROCESSORS))
+    nccl = Hyperlink(f"{lab_url(lab.name)}?{predictions.BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
+    gloo = Hyperlink(f"{lab_url(lab.name)}?{predictions.BACKEND}=gloo", translate(_PROCESSORS))
     return (nccl, on_gpus), (gloo, not on_gpus)
 
 
@@ -150,36 +137,11 @@ class RunItem:
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabPage:
-    """One lab, and its runs."""
-
-    lab: Lab
-    kind: str
-    links: str
-    question: Markup
-    explains: Markup
-    form: RunForm
-    asks: str
-    unit: str
-    guess: str
-    trouble: str
-    problem: str
-    command: str
-    runs: tuple[RunItem, ...]
-    recorded: RecordedRun | None  # what is predicted where no run can be started
-    limit: str  # of a file that is sent in
-    refused: str  # why one was not taken
-    sources: tuple[Hyperlink, ...]
-    exercises: tuple[Hyperlink, ...]
-
-
 @router.get("/{name}")
-async def lab_page(request: Request, site: Here, name: str) -> Response:
+def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = translate_lab(lab_called(name))
-    page = await aside(lab_view, site, lab, request.query_params)
-    return render("labs/lab.html", _framed(request, lab), page)
+    return _shown_lab(request, site, lab, request.query_params)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -198,38 +160,51 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
         values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
-        page = await aside(lab_view, site, lab, values, problem=sentence(str(error)))
-        return _refused(request, lab, page, error)
+        return await aside(_shown_lab, request, site, lab, values, error)
     site.labs.wake()
     response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
 
-def lab_view(site: Site, lab: Lab, values: Mapping[str, str], *, problem: str = "", refused: str = "") -> LabPage:
-    """The page of *lab*, with the *values* in its form and the *problem* with them; why a file was *refused*."""
+def _shown_lab(
+    request: Request,
+    site: Site,
+    lab: Lab,
+    values: Mapping[str, str],
+    error: InputError | UnavailableError | None = None,
+    *,
+    of_file: bool = False,
+) -> Response:
+    """The page of *lab*, with the *values* in its form, and the *error* in them or *of_file* that was sent."""
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    problem = sentence(str(error)) if error else ""
     form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
     results = list_finished_runs(site, lab.name)
     reports = [one.report for one in results if one.report]
-    return LabPage(
-        lab=shown,
-        kind=translate(KINDS[shown.links]),
-        links=translate(LINKS_SAY[shown.links]),
+    return render(
+        "labs/lab.html",
+        frame(request, lab.title, lab.summary, "labs", lab_url(lab.name)),
+        shown,
+        200 if error is None else 422 if isinstance(error, InputError) else 503,
+        kind=translate(predictions.KINDS[shown.links]),
+        how=translate(predictions.LINKS_SAY[shown.links]),
         question=mark(html(shown.question)),
         explains=mark(html(shown.explains)),
         form=form,
-        asks=guess_label(shown, asked),
+        asks=predictions.guess_label(shown, asked),
         unit=shown.measures[asked].unit,
         guess=values.get("guess", ""),
         trouble=site.labs.trouble,
-        problem=problem,
+        problem="" if of_file else problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_run_items(lab, results)),
-        recorded=recorded_run(lab, reports) if site.labs.trouble else None,
+        recorded=predictions.recorded_run(lab, reports) if site.labs.trouble else None,
         limit=f"{FILE_LIMIT // 1024} KiB",
-        refused=refused,
+        refused=problem if of_file else "",
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
         # Those for which tests of others can be taken.
         exercises=tuple(
@@ -248,9 +223,9 @@ def _run_items(lab: Lab, runs: Sequence[RunResult]) -> Iterator[RunItem]:
             href = run_url(report.lab, report.id)
             yield RunItem(
                 href=href,
-                machine=machine_of(report),
+                machine=predictions.machine_of(report),
                 what=short,
-                result=measured_beside_formula(lab, report),
+                result=predictions.measured_beside_formula(lab, report),
                 at=report.at[:10],
                 origin=translate_known(result.origin),
             )
@@ -267,7 +242,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         raise UnavailableError(site.labs.trouble)
     plan = site.labs.plan(lab, _given(lab, fields), _backend(fields))
     job = plan.job
-    predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    predicted = predictions.read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
     return LabRunRow(
         name=name,
@@ -294,12 +269,12 @@ def _given(lab: Lab, fields: Mapping[str, str]) -> dict[str, str]:
         for key, text in fields.items()
         if key.startswith(_PARAMETER) and text.strip()
     }
-    return {name: read_typed_parameter(lab, name, text) for name, text in typed.items()}
+    return {name: predictions.read_typed_parameter(lab, name, text) for name, text in typed.items()}
 
 
 def _backend(fields: Mapping[str, str]) -> str:
     """The backend that a form asks for; a form without the choice leaves it to the server."""
-    asked = fields.get(BACKEND, "auto")
+    asked = fields.get(predictions.BACKEND, "auto")
     if asked not in ("auto", "nccl", "gloo"):
         raise input_error("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
     return asked
@@ -310,17 +285,6 @@ def _origin(site: Site, text: str) -> str:
     exercise, _, seed = text.partition("?seed=")
     known = exercise in {one.id for one in site.catalog.exercises}
     return text if known and (seed.isdigit() or not seed) else ""
-
-
-def _refused(request: Request, lab: Lab, page: LabPage, error: InputError | UnavailableError) -> Response:
-    """The *page* of the lab, which says what the *error* is, and has everything that was typed."""
-    if isinstance(error, UnavailableError):
-        note_trouble(request, error, error.cause)
-    return render("labs/lab.html", _framed(request, lab), page, 422 if isinstance(error, InputError) else 503)
-
-
-def _framed(request: Request, lab: Lab) -> Frame:
-    return frame(request, lab.title, lab.summary, "labs", lab_url(lab.name))
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
@@ -337,8 +301,7 @@ async def take_run(request: Request, site: Here, visiting: Visiting, name: str) 
         for row in rows:
             await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:
-        page = await aside(lab_view, site, lab, {}, refused=sentence(str(error)))
-        return _refused(request, lab, page, error)
+        return await aside(_shown_lab, request, site, lab, {}, error, of_file=True)
     response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
     remember(request, response, learner, site.secret)
     return response

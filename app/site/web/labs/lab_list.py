@@ -9,7 +9,6 @@ from fastapi import Request, Response
 from app.core.translation import translate
 from app.labs.results.analysis import shipped_runs
 from app.labs.spec import Lab, known_labs
-from app.server.aside import aside
 from app.server.db.lab_runs import counted_runs
 from app.server.db.session import open_session
 from app.server.network.routes import Router
@@ -42,23 +41,19 @@ class LabCard:
 
 
 @router.get("")
-async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response:
+def lab_list(request: Request, site: Here, visiting: Visiting) -> Response:
     """List the labs."""
-    cards = await aside(_cards, site, visiting.learner)
-    says = translate("Predict a number of distributed training, then measure it with PyTorch.")
-    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), cards)
-
-
-def _cards(site: Site, learner: str) -> Sequence[LabCard]:
     with open_session(site.engine) as session:
         counts = counted_runs(session)
-        own = counted_runs(session, learner) if learner else {}
+        own = counted_runs(session, visiting.learner) if visiting.learner else {}
     topics = _topics(site)
     cards = [
         _card(translate_lab(lab), topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
         for lab in known_labs().values()
     ]
-    return sorted(cards, key=lambda card: (card.position, card.title))
+    cards.sort(key=lambda card: (card.position, card.title))
+    says = translate("Predict a number of distributed training, then measure it with PyTorch.")
+    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), cards)
 
 
 def _topics(site: Site) -> Mapping[str, Sequence[tuple[float, Hyperlink]]]:

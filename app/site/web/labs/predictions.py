@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from app.core.charts.axes import Axis
 from app.core.errors import InputError, input_error
@@ -108,11 +107,6 @@ def size_label(report: Report) -> str:
     return translate("{ranks} on {nodes} nodes", ranks=ranks, nodes=report.nodes)
 
 
-def gpus_in_words(count: int) -> str:
-    """*count* GPUs, in words."""
-    return plural("{number} GPU", "{number} GPUs", count)
-
-
 def guess_label(lab: Lab, measure: str) -> str:
     """The label of a prediction: the measure, at the last of several values."""
     several = [name for name, one in lab.parameters.items() if one.several]
@@ -120,11 +114,6 @@ def guess_label(lab: Lab, measure: str) -> str:
     if not several:
         return says
     return translate("{says}, at the last of the {values}", says=says, values=several[0])
-
-
-def query_of(given: Mapping[str, str]) -> str:
-    """Parameters as a query string."""
-    return urlencode(dict(given))
 
 
 def axis_of(says: str, unit: Unit, values: Iterable[float], *, log: bool = False) -> Axis:

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -23,31 +24,9 @@ from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
-from app.site.web.labs.predictions import (
-    BACKEND,
-    CURES,
-    KINDS,
-    LINKS_SAY,
-    STATES,
-    GuessTable,
-    guess_afterwards,
-    guess_beside_run,
-    machine_of,
-    measured_in_words,
-    query_of,
-)
+from app.site.web.labs import predictions
+from app.site.web.labs import tables as lab_tables
 from app.site.web.labs.results import RunResult, report_called, run_called
-from app.site.web.labs.tables import (
-    LabGuess,
-    MeasuredTable,
-    UnderwayView,
-    lab_figures,
-    lab_table,
-    line_in_words,
-    more_tables,
-    underway_view,
-    what_matters,
-)
 from app.site.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -70,7 +49,7 @@ class RunPage:
     state: RunState
     says: str
     cure: str
-    underway: UnderwayView | None
+    underway: lab_tables.UnderwayView | None
     ahead: int
     waits: bool
     own: bool
@@ -81,11 +60,11 @@ class RunPage:
     doubts: tuple[str, ...]
     what_to_do: str
     notes: tuple[str, ...]
-    compared: GuessTable | None
+    compared: predictions.GuessTable | None
     machine: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    tables: tuple[MeasuredTable, ...]
+    tables: tuple[lab_tables.MeasuredTable, ...]
     line: str
     figures: tuple[FigureView, ...]
 
@@ -102,11 +81,17 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
 
 
 @router.get("/{name}/{run}")
-async def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
+def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
     """Show one run of a lab."""
     lab = translate_lab(lab_called(name))
     guess = request.query_params.get("guess", "")[:_LONGEST]
-    page = await aside(_page_of, site, lab, run, visiting.learner, guess)
+    result = run_called(site, lab.name, run)
+    page = _labs_run_page(site, lab, result, run, visiting.learner)
+    if guess.strip() and not page.compared:
+        try:
+            page = replace(page, compared=predictions.guess_afterwards(lab, result, guess))
+        except InputError as error:
+            page = replace(page, notes=(*page.notes, sentence(str(error))))
     fragment = request.headers.get("x-fragment") == "1"
     path = page.address if page.report and page.report.measures else lab_url(lab.name)
     around = frame(request, page.title, lab.summary, "labs", path)
@@ -122,48 +107,34 @@ async def samples(site: Here, name: str, run: str) -> Response:
 
 
 @router.get("/{name}/{run}/{number}.{form}")
-async def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
+def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as an SVG file, or its values as CSV."""
-    return await aside(_file, site, name, run, number, form)
-
-
-def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     report = report_called(site, lab_called(name).name, run)
-    figures = lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
+    figures = lab_tables.lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
-
-
-def _page_of(site: Site, lab: Lab, name: str, learner: str, guess: str) -> RunPage:
-    result = run_called(site, lab.name, name)
-    page = _labs_run_page(site, lab, result, name, learner)
-    if not guess.strip() or page.compared:
-        return page
-    try:
-        return replace(page, compared=guess_afterwards(lab, result, guess))
-    except InputError as error:
-        return replace(page, notes=(*page.notes, sentence(str(error))))
 
 
 def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
     report, row = result.report, result.row
     lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
-    header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
+    header, *rows = lab_tables.lab_table(lab, report) if report and measured and not report.pairs else ((),)
     address = run_url(lab.name, name)
     given = row.parameters if row else report.given if report else lab.starts
+    guess = lab_tables.LabGuess(lab.asked_of(given), row.predicted) if row and row.predicted is not None else None
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
-        kind=translate(KINDS[lab.links]),
-        links=translate(LINKS_SAY[lab.links]),
-        measures=measured_in_words(lab, given),
+        title=f"{lab.title}, {predictions.machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
+        kind=translate(predictions.KINDS[lab.links]),
+        links=translate(predictions.LINKS_SAY[lab.links]),
+        measures=predictions.measured_in_words(lab, given),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
-        says=translate(STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
-        cure=translate(CURES[result.state]) if result.state in CURES else "",
-        underway=underway_view(read_job(lab, given), report, time.time())
+        says=translate(predictions.STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
+        cure=translate(predictions.CURES[result.state]) if result.state in predictions.CURES else "",
+        underway=lab_tables.underway_view(read_job(lab, given), report, time.time())
         if row and result.state is RunState.RUNNING
         else None,
         ahead=_ahead(site, row),
@@ -176,15 +147,15 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         doubts=tuple(map(localized_note, report.doubts)) if report else (),
         what_to_do=translate(WHAT_TO_DO),
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
-        compared=guess_beside_run(lab, result),
-        machine=tuple(what_matters(report)) if report else (),
+        compared=predictions.guess_beside_run(lab, result),
+        machine=tuple(lab_tables.what_matters(report)) if report else (),
         header=header,
         rows=tuple(rows),
-        tables=tuple(more_tables(report)) if report else (),
-        line=line_in_words(report) if report else "",
+        tables=tuple(lab_tables.more_tables(report)) if report else (),
+        line=lab_tables.line_in_words(report) if report else "",
         figures=tuple(
             figure_view(figure, address, number)
-            for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
+            for number, figure in enumerate(lab_tables.lab_figures(lab, report, guess))
         )
         if report and measured and result.state == RunState.DONE
         else (),
@@ -193,15 +164,8 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
 
 def _again(lab: Lab, row: LabRunRow) -> str:
     """The address of the form with the parameters of *row*."""
-    backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
-    return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
-
-
-def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:
-    """The prediction that was made for a run."""
-    if not row or row.predicted is None:
-        return None
-    return LabGuess(lab.asked_of(row.parameters), row.predicted)
+    backend = {predictions.BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
+    return f"{lab_url(lab.name)}?{urlencode({**row.parameters, **backend})}"
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:

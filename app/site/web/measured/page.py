@@ -23,17 +23,10 @@ from app.core.charts.plot import Plot, Series
 from app.core.errors import InputError, NotFoundError, input_error, nearest, sentence
 from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
+from app.core.measurements import published
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
-from app.core.measurements.published import (
-    SAMPLES,
-    PublishedMeasurement,
-    TraceSample,
-    published_logs,
-    published_tests,
-    text_of,
-)
 from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
@@ -52,20 +45,10 @@ from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend
+from app.site.web.measured import views
 from app.site.web.measured.figures import SIZE, bandwidth_points, family, figures_of_test, neighbors
 from app.site.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
-from app.site.web.measured.views import (
-    ADDRESS,
-    NAMES,
-    RECORDS,
-    ReportView,
-    memory_view,
-    predict_log,
-    report_view,
-    view_of_log,
-    view_of_test,
-)
 from app.site.web.urls import explorer_url
 
 _AT_ONCE = 2
@@ -201,9 +184,9 @@ def _path(folder: Path, name: str) -> Path:
     return folder / (_NAME.sub("", name).strip(" .")[-_LONGEST:] or "a file")
 
 
-TRACES = f"{ADDRESS}/traces"
-_BY_NAME = {sample.name: sample for sample in SAMPLES}
-router = Router(prefix=ADDRESS)
+TRACES = f"{views.ADDRESS}/traces"
+_BY_NAME = {sample.name: sample for sample in published.SAMPLES}
+router = Router(prefix=views.ADDRESS)
 
 
 @router.get("/traces/{name}")
@@ -217,19 +200,19 @@ async def show_published_trace(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    given = beside.given if beside else dict.fromkeys(RECORDS, "")
+    given = beside.given if beside else dict.fromkeys(views.RECORDS, "")
     return render("measured/published_trace.html", frame(request, sample.title), sample, view=view, given=given)
 
 
-@lru_cache(maxsize=len(SAMPLES))
-def _report_of(sample: TraceSample) -> TraceReport:
+@lru_cache(maxsize=len(published.SAMPLES))
+def _report_of(sample: published.TraceSample) -> TraceReport:
     return read_trace([sample.path])[0]
 
 
 _COLORS = (Color.BLUE, Color.ORANGE, Color.GREEN, Color.PURPLE, Color.GRAY)
 _FEWEST = 5  # sizes of a curve
 
-Found = Sequence[tuple[PublishedMeasurement, CollectiveTest]]
+Found = Sequence[tuple[published.PublishedMeasurement, CollectiveTest]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +241,10 @@ class PublishedGroup:
 def published_groups(spoken: str) -> tuple[PublishedGroup, ...]:
     """The published tests by collective, in the language *spoken*; the fastest come first."""
     groups = []
-    for collective, title in NAMES.items():
+    for collective, title in views.NAMES.items():
         found = [
             (one, one.report)
-            for one in published_tests().values()
+            for one in published.published_tests().values()
             if isinstance(one.report, CollectiveTest) and one.report.collective == collective
         ]
         found.sort(key=lambda pair: -_best(pair[1]))
@@ -294,10 +277,10 @@ def _best(test: CollectiveTest) -> float:
     return max((row.busbw for row in test.rows), default=0.0)
 
 
-def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> PublishedTestRow:
+def _test_list_row(one: published.PublishedMeasurement, test: CollectiveTest) -> PublishedTestRow:
     comparison = compare_test(test)
     return PublishedTestRow(
-        name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+        name=Hyperlink(f"{views.ADDRESS}/{one.name}", one.name),
         hardware=one.hardware,
         ranks=f"{test.ranks:,}" if test.ranks else translate("unknown"),
         reached=show(_best(test), BYTE_PER_SECOND, 3),
@@ -324,7 +307,7 @@ class MeasuredPage:
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
-    samples: tuple[TraceSample, ...] = SAMPLES
+    samples: tuple[published.TraceSample, ...] = published.SAMPLES
     saved: tuple[tuple[Hyperlink, str], ...] = ()
 
 
@@ -348,29 +331,42 @@ async def compare_files(request: Request, site: Here) -> Response:
                 return await render_run(request, site, run.controls, tuple(map(localize, run.doubts)))
             return RedirectResponse(explorer_url("fit", run.controls), 303)
         cluster = await aside(_cluster, sent.fields)
-        views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
+        offers = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
         return await aside(_measured_page, request, MeasuredPage(fields={}, problem=sentence(str(error))), 422)
     found = MeasuredPage(
-        reports=tuple(one for one in views if isinstance(one.view, ReportView)),
-        traces=tuple(one for one in views if isinstance(one.view, TraceView)),
+        reports=tuple(one for one in offers if isinstance(one.view, views.ReportView)),
+        traces=tuple(one for one in offers if isinstance(one.view, TraceView)),
         fields={**_said(sent.reports), **{k: text for k, text in sent.fields.items() if text}},
     )
     return await aside(_measured_page, request, found)
 
 
 @router.get("/{name}/{number}.{form}")
-async def download_test_figure(name: str, number: int, form: str) -> Response:
+def download_test_figure(name: str, number: int, form: str) -> Response:
     """A figure of a published test as an SVG file, or its values as CSV."""
-    return await aside(_file, name, number, form)
+    report = _named(name).report
+    figures: Sequence[object] = ()
+    if isinstance(report, CollectiveTest):
+        figures = list(figures_of_test(report, compare_test(report), neighbors(report, name)))
+    return figure_file(figures, number, form, name)  # type: ignore[arg-type]
 
 
 @router.get("/{name}")
-async def show_measurement(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+def show_measurement(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """One published measurement, or one that was saved."""
     if is_measurement_name(name):
-        return await aside(saved_page, request, site, visiting, name)
-    return await aside(_published, request, name)
+        return saved_page(request, site, visiting, name)
+    one = _named(name)
+    match one.report:
+        case CollectiveTest():
+            view = views.view_of_test(one.report, None, name)
+        case TrainingLog():
+            view = views.view_of_log(one.report, {})
+        case _:
+            raise NotFoundError(translate("{name} has nothing to show", name=name))
+    around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
+    return render("measured/published.html", around, one, view=view, text=published.text_of(name))
 
 
 def _run_state(sent: Upload) -> ConfiguredState:
@@ -393,10 +389,10 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
     """The state of the page that the report leads to, or its model alone."""
     address, model = "", ""
     if isinstance(report, TrainingLog):
-        found, model = predict_log(report, {}), report.model
+        found, model = views.predict_log(report, {}), report.model
         address = found.explorer if found else ""
     elif isinstance(report, MemoryShortage):
-        onward, model = memory_view(report, {}).onward, report.model
+        onward, model = views.memory_view(report, {}).onward, report.model
         address = onward.href if onward else ""
     state = dict(parse_qsl(urlsplit(address).query))
     with suppress(ValueError):  # it may be called as no model is
@@ -405,14 +401,14 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
 
 
 def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer:
-    return save_offer(site, report, report_view(report, fields, cluster), fields)
+    return save_offer(site, report, views.report_view(report, fields, cluster), fields)
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:
     """What the log says of its model, cluster and layout, if there is one log; of an error, its model."""
     logs = [one for one in reports if isinstance(one, TrainingLog)]
     errors = [{"model": one.model} for one in reports if isinstance(one, MemoryShortage) and one.model]
-    return {name: getattr(logs[0], name) for name in RECORDS} if len(logs) == 1 else next(iter(errors), {})
+    return {name: getattr(logs[0], name) for name in views.RECORDS} if len(logs) == 1 else next(iter(errors), {})
 
 
 def _cluster(fields: dict[str, str]) -> Cluster | None:
@@ -426,38 +422,20 @@ def _cluster(fields: dict[str, str]) -> Cluster | None:
 def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
     page = replace(
         page,
-        fields={name: page.fields.get(name, "") for name in RECORDS},
+        fields={name: page.fields.get(name, "") for name in views.RECORDS},
         groups=published_groups(language()),
-        logs=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published_logs().values()),
+        logs=tuple(
+            (Hyperlink(f"{views.ADDRESS}/{one.name}", one.name), one.hardware)
+            for one in published.published_logs().values()
+        ),
     )
     return render("measured/measured.html", frame(request, translate(_TITLE), translate(_LEAD), "labs"), page, status)
 
 
-def _named(name: str) -> PublishedMeasurement:
-    known = {**published_tests(), **published_logs()}
+def _named(name: str) -> published.PublishedMeasurement:
+    known = {**published.published_tests(), **published.published_logs()}
     if name not in known:
         raise NotFoundError(
             translate("no published measurement is called {name!r}{near}", name=name, near=nearest(name, known))
         )
     return known[name]
-
-
-def _published(request: Request, name: str) -> Response:
-    one = _named(name)
-    match one.report:
-        case CollectiveTest():
-            view = view_of_test(one.report, None, name)
-        case TrainingLog():
-            view = view_of_log(one.report, {})
-        case _:
-            raise NotFoundError(translate("{name} has nothing to show", name=name))
-    around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
-    return render("measured/published.html", around, one, view=view, text=text_of(name))
-
-
-def _file(name: str, number: int, form: str) -> Response:
-    report = _named(name).report
-    figures: Sequence[object] = ()
-    if isinstance(report, CollectiveTest):
-        figures = list(figures_of_test(report, compare_test(report), neighbors(report, name)))
-    return figure_file(figures, number, form, name)  # type: ignore[arg-type]

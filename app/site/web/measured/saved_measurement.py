@@ -15,16 +15,7 @@ from app.core.measurements.file_reader import Report, read_stored, saved_report
 from app.core.measurements.reports import UnreadFile
 from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.measurements import (
-    REPORT_LIMIT,
-    MeasurementRow,
-    delete_measurement,
-    measurement_name,
-    rename_measurement,
-    save_measurement,
-    saved_measurement,
-    titles_of_measurements,
-)
+from app.server.db import measurements
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -59,7 +50,7 @@ def save_offer(site: Site, report: Report, view: ReportView | TraceView, fields:
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
     text = saved_report(report)
     sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
-    seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
+    seal = _serializer(site).dumps(sealed) if len(text) <= measurements.REPORT_LIMIT else ""
     return SaveOffer(view, title, str(seal) if len(seal) <= _SEALED else "")
 
 
@@ -75,12 +66,12 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
     learner = visitor_learner(visiting)
     row = _saved_measurement_row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
-    if known := await aside(saved_measurement, site.engine, row.name):
+    if known := await aside(measurements.saved_measurement, site.engine, row.name):
         if known.title != row.title:
-            await aside(rename_measurement, site.engine, row.name, learner, row.title)
+            await aside(measurements.rename_measurement, site.engine, row.name, learner, row.title)
         return response
     spend_storage(site, len(row.report))
-    await aside(save_measurement, site.engine, row)
+    await aside(measurements.save_measurement, site.engine, row)
     remember(request, response, learner, site.secret)
     return response
 
@@ -89,29 +80,33 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
 async def discard_measurement(site: Here, visiting: Visiting, name: str) -> Response:
     """Delete a measurement; only its owner may."""
     own = visiting.learner
-    if not own or not await aside(delete_measurement, site.engine, name, own):
+    if not own or not await aside(measurements.delete_measurement, site.engine, name, own):
         raise NotFoundError(translate("you have no measurement at that address, so you cannot delete it"))
     return RedirectResponse(ADDRESS, 303)
 
 
-def _saved_measurement_row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
+def _saved_measurement_row(site: Site, seal: str, title: str, learner: str) -> measurements.MeasurementRow:
     try:
         first, text, given, serial = _serializer(site).loads(seal, max_age=_AGE)
     except (BadSignature, ValueError):  # or an old one, or one of an earlier version
         raise input_error(_STALE) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
-    return MeasurementRow(
-        name=measurement_name(site.secret, serial), learner=learner, title=name, report=text, given=json.dumps(given)
+    return measurements.MeasurementRow(
+        name=measurements.measurement_name(site.secret, serial),
+        learner=learner,
+        title=name,
+        report=text,
+        given=json.dumps(given),
     )
 
 
 def saved_links(site: Site, learner: str) -> tuple[tuple[Hyperlink, str], ...]:
     """The measurements of *learner*, and when they were saved."""
-    rows: Sequence[MeasurementRow] = titles_of_measurements(site.engine, learner)
+    rows: Sequence[measurements.MeasurementRow] = measurements.titles_of_measurements(site.engine, learner)
     return tuple((Hyperlink(f"{ADDRESS}/{row.name}", row.title), _day(row)) for row in rows)
 
 
-def _day(row: MeasurementRow) -> str:
+def _day(row: measurements.MeasurementRow) -> str:
     return row.at.date().isoformat()
 
 
@@ -121,7 +116,7 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     Raises:
         NotFoundError: there is none at that address.
     """
-    row = saved_measurement(site.engine, name)
+    row = measurements.saved_measurement(site.engine, name)
     if row is None:
         raise NotFoundError(translate("no measurement is saved at this address; its owner may have deleted it"))
     view = view_of_row(row)
@@ -133,7 +128,7 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     return response
 
 
-def view_of_row(row: MeasurementRow) -> ReportView | TraceView:
+def view_of_row(row: measurements.MeasurementRow) -> ReportView | TraceView:
     """What a page shows of *row*.
 
     Raises:

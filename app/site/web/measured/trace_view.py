@@ -102,7 +102,8 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
     measured: Mapping[str, float] = tolls_per_step(report)
     foreseen: Mapping[str, float] = beside.tolls if beside else {}
     if report.alone and not foreseen.get("bubble and skew"):
-        measured, foreseen = _without_pipeline(measured), _without_pipeline(foreseen)
+        # A single rank has neither a bubble nor skew.
+        measured, foreseen = ({_ALONE.get(name, name): tolls[name] for name in tolls} for tolls in (measured, foreseen))
     bars = _bars(measured, foreseen)
     return TraceView(
         title=title,
@@ -126,11 +127,6 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         doubts=tuple(map(sentence, report.doubts)),
         problem=beside.problem if beside else "",
     )
-
-
-def _without_pipeline(tolls: Mapping[str, float]) -> Mapping[str, float]:
-    """*tolls* in the words for a single rank, which has neither a bubble nor skew."""
-    return {_ALONE.get(name, name): time for name, time in tolls.items()}
 
 
 def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:

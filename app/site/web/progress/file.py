@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
@@ -138,11 +138,6 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         raise FileError(*problems)
     asked = len(given["runs"]) + len(given["measurements"])
     return ReadFile(rows, asked - len(rows.runs) - len(rows.measurements))
-
-
-def without_runs(rows: PersonalRows, names: Collection[str]) -> PersonalRows:
-    """*rows* without the lab runs of these *names*."""
-    return replace(rows, runs=[row for row in rows.runs if row.name not in names])
 
 
 def _object(content: bytes) -> Mapping[str, object]:

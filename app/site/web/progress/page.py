@@ -1,7 +1,7 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal, TypeVar
 
@@ -30,16 +30,9 @@ from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.results import list_finished_runs
 from app.site.web.progress import FILE_LIMIT
-from app.site.web.progress.file import FileError, imported_run_name, progress_file, read_file, without_runs
+from app.site.web.progress.file import FileError, imported_run_name, progress_file, read_file
+from app.site.web.standing import next_steps
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import (
-    NextSteps,
-    TickSection,
-    chapter_on_route,
-    chapter_ticks,
-    chosen_route,
-    next_steps,
-)
 from app.site.web.standing.records import open_records
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
@@ -169,7 +162,7 @@ class ProgressPage:
 
     any: bool
     is_stored: bool
-    onward: NextSteps
+    onward: next_steps.NextSteps
     solved: int
     unaided: int
     tried: int
@@ -186,7 +179,7 @@ class ProgressPage:
     right: int
     time: str
     recent: tuple[Recent, ...]
-    sections: tuple[TickSection, ...]
+    sections: tuple[next_steps.TickSection, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +217,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
     return ProgressPage(
         any=bool(past.known),
         is_stored=record.is_stored,
-        onward=next_steps(course, past, chapter_on_route(course, past), today),
+        onward=next_steps.next_steps(course, past, next_steps.chapter_on_route(course, past), today),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
@@ -241,7 +234,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         right=sum(effort.right for effort in took.values()),
         time=clock([effort.seconds for effort in took.values()]),
         recent=tuple(_recent(course, row) for row in record.latest),
-        sections=tuple(chapter_ticks(course, past.chapters)),
+        sections=tuple(next_steps.chapter_ticks(course, past.chapters)),
     )
 
 
@@ -401,7 +394,7 @@ async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, F
 def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, status: int = 200) -> Response:
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
-    record = _read_progress(site, learner, today, chosen_route(request))
+    record = _read_progress(site, learner, today, next_steps.chosen_route(request))
     page, limit = progress_page(site.catalog, record, today), f"{FILE_LIMIT >> 20} MiB"
     return render("progress/progress.html", around, page, status, notice=notice, limit=limit)
 
@@ -438,7 +431,8 @@ def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that its lab lists already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
-    merged = _with_records(site, learner, lambda records: records.merge(without_runs(rows, here)))
+    others = replace(rows, runs=[row for row in rows.runs if row.name not in here])
+    merged = _with_records(site, learner, lambda records: records.merge(others))
     return MergeResult(merged.added, rows.count - merged.added)
 
 

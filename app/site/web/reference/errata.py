@@ -1,6 +1,5 @@
 """/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
 
-from dataclasses import dataclass
 from functools import cache
 
 from fastapi import Request, Response
@@ -25,16 +24,6 @@ _GROUPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ErrataGroup:
-    """The errata of one severity."""
-
-    id: str
-    title: str
-    says: str
-    entries: tuple[Hyperlink, ...]  # an address ends with the name of its erratum
-
-
 def _erratum_link(erratum: Erratum) -> Hyperlink:
     return Hyperlink(erratum_url(erratum.id), erratum.title)
 
@@ -54,8 +43,8 @@ def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
     shown = [one for one in errata() if topic is None or topic in _topics(site.catalog, one)]
-    groups = [
-        ErrataGroup(id, translate(title), translate(says), tuple(map(_erratum_link, those)))
+    groups = [  # by severity; an address ends with the name of its erratum
+        (id, translate(title), translate(says), tuple(map(_erratum_link, those)))
         for id, title, says in _GROUPS
         if (those := [one for one in shown if one.severity == id])
     ]

@@ -351,20 +351,10 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordTable:
-    """The records of one type, without columns that are empty in every record."""
-
-    title: str
-    says: str
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, str, tuple[str, ...], str], ...]  # of each record: its id, name, values and source
-
-
 @router.get("/hardware")
 def page(request: Request) -> Response:
     """All tables."""
-    tables = tuple(_table(translate(title), translate(says) if says else "", known) for title, says, known in TABLES)
+    tables = [(translate(title), translate(says), *_columns_and_lines(known)) for title, says, known in TABLES]
     says = translate("The values that formulas and exercises start from, each with its source.")
     return render("reference/hardware.html", frame(request, translate("Hardware and models"), says, "formulas"), tables)
 
@@ -375,25 +365,22 @@ def anchor_of(record: Record) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
+def _columns_and_lines(known: Mapping[str, Record]) -> tuple[list[str], list[tuple[str, str, tuple[str, ...], str]]]:
+    """The columns that are not empty in every record; of each record, its id, name, values in them, and source."""
     records = {id(record): record for record in known.values()}.values()
     hints = hints_of(type(next(iter(records))))
     fields = [name for name in hints if name not in ("name", "source")]
     filled = [f for f in fields if any(_cell(r, f, hints[f]) for r in records)]
-    return RecordTable(
-        title,
-        says,
-        tuple(field_name(field) for field in filled),
-        tuple(
-            (
-                anchor_of(record),
-                getattr(record, "name", ""),
-                tuple(_cell(record, field, hints[field]) for field in filled),
-                getattr(record, "source", ""),
-            )
-            for record in records
-        ),
-    )
+    lines = [
+        (
+            anchor_of(record),
+            getattr(record, "name", ""),
+            tuple(_cell(record, field, hints[field]) for field in filled),
+            getattr(record, "source", ""),
+        )
+        for record in records
+    ]
+    return [field_name(field) for field in filled], lines
 
 
 def _cell(record: Record, field: str, hint: Any) -> str:

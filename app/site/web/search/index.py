@@ -96,11 +96,6 @@ def phrase_words(phrase: str) -> frozenset[str]:
     return frozenset(count_words(_without_question(phrase)))
 
 
-def is_empty_word(word: str) -> bool:
-    """Whether *word* says nothing of what a question is about."""
-    return word in _STOP
-
-
 def asks_meaning(query: str) -> bool:
     """Whether *query* asks what a term means."""
     about = len(query_words(query))
@@ -254,7 +249,7 @@ class Index:
             asked = [word for word in asked if word not in _KIND_WORDS]
         meant = [known for word in asked for known in self._meant(word)]
         sought = self._all_sought(list(dict.fromkeys(meant)))
-        empty = [word for word in phrase_words(query) if is_empty_word(word)]
+        empty = [word for word in phrase_words(query) if word in _STOP]
         ranks = self._ranks(sought, frozenset(empty), kind)
         least = _LEAST * max(ranks.values(), default=0.0)
         found = sorted((n for n in ranks if ranks[n] >= least), key=lambda n: (-ranks[n], n))
@@ -368,7 +363,7 @@ class Index:
 
     def _rare(self, word: str) -> float:
         """What *word* tells: the more, the fewer entries have it."""
-        if is_empty_word(word):
+        if word in _STOP:
             return _EMPTY
         return math.log(1 + len(self._entries) / max(1, len(self._weights.get(word, ()))))
 

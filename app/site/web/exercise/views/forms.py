@@ -19,18 +19,8 @@ from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
 from app.site.markdown import python_html
+from app.site.web.exercise import views
 from app.site.web.exercise.page_context import ActionResult, Fields, PostedForm, first_value
-from app.site.web.exercise.views import (
-    CodeView,
-    Form,
-    FormInput,
-    KindView,
-    answer_line,
-    inline,
-    stored_list,
-    stored_names,
-    typed_line,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +35,7 @@ class BoxView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumericForm(Form):
+class NumericForm(views.Form):
     """The boxes."""
 
     boxes: tuple[BoxView, ...]
@@ -56,30 +46,30 @@ class NumericForm(Form):
         return marks_of(self.boxes)
 
 
-class NumericView(KindView[Numeric]):
+class NumericView(views.KindView[Numeric]):
     """One box, or several with a verdict on each."""
 
-    def form(self, exercise: Numeric, filled: FormInput) -> NumericForm:
+    def form(self, exercise: Numeric, filled: views.FormInput) -> NumericForm:
         """The boxes, with what was typed."""
         return NumericForm(boxes=tuple(box_views(exercise.question(filled.seed).fields, filled)))
 
     def told(self, exercise: Numeric, seed: int, stored: str) -> Iterator[Markup]:
         """What was typed into each box."""
-        texts = stored_names(stored) if exercise.answers else {}
+        texts = views.stored_names(stored) if exercise.answers else {}
         for name, text in texts.items():
-            title = inline(exercise.title_of(name, seed)) if name in exercise.answers else typed_line(name)
-            yield answer_line(title, typed_line(text))
+            title = views.inline(exercise.title_of(name, seed)) if name in exercise.answers else views.typed_line(name)
+            yield views.answer_line(title, views.typed_line(text))
         if not texts:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
-def box_views(boxes: Sequence[Box], filled: FormInput) -> Iterator[BoxView]:
+def box_views(boxes: Sequence[Box], filled: views.FormInput) -> Iterator[BoxView]:
     """*boxes* with what was typed into them."""
     for box in boxes:
         field = "answer" if box.name == ONLY else f"answer.{box.name}"
         yield BoxView(
             field=field,
-            label=inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
+            label=views.inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
             unit=unit_word(box.unit),
             value=first_value(filled.given, field),
             correct=filled.correct if box.name == ONLY else filled.is_right(box.name),
@@ -92,7 +82,7 @@ def marks_of(boxes: Iterable[BoxView]) -> Mapping[str, bool]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpressionForm(Form):
+class ExpressionForm(views.Form):
     """The symbols, and the formula that was typed."""
 
     symbols: tuple[SymbolRow, ...]
@@ -106,10 +96,10 @@ class ExpressionForm(Form):
         return {} if self.correct is None else {"answer": self.correct}
 
 
-class ExpressionView(KindView[Expression]):
+class ExpressionView(views.KindView[Expression]):
     """A table of the symbols, and a box for the formula."""
 
-    def form(self, exercise: Expression, filled: FormInput) -> ExpressionForm:
+    def form(self, exercise: Expression, filled: views.FormInput) -> ExpressionForm:
         """The symbols, and the formula that was typed."""
         question = exercise.question(filled.seed)
         return ExpressionForm(
@@ -121,7 +111,7 @@ class ExpressionView(KindView[Expression]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceForm(Form):
+class ChoiceForm(views.Form):
     """The options, and the keys of those that are *chosen*; *many* when any number of them may be."""
 
     options: tuple[Option, ...]
@@ -129,10 +119,10 @@ class ChoiceForm(Form):
     many: bool
 
 
-class ChoiceView(KindView[Choice]):
+class ChoiceView(views.KindView[Choice]):
     """Radio buttons, or check boxes."""
 
-    def form(self, exercise: Choice, filled: FormInput) -> ChoiceForm:
+    def form(self, exercise: Choice, filled: views.FormInput) -> ChoiceForm:
         """The options, and which are chosen."""
         question = exercise.question(filled.seed)
         chosen = filled.given.get("answer", ())
@@ -141,9 +131,9 @@ class ChoiceView(KindView[Choice]):
     def told(self, exercise: Choice, seed: int, stored: str) -> Iterator[Markup]:
         """The options that were chosen."""
         drawn = exercise.draw(seed)
-        for key in stored_list(stored) or [stored]:
+        for key in views.stored_list(stored) or [stored]:
             option = exercise.options.get(key)
-            yield inline(exercise.fill(option.text, drawn)) if option else typed_line(key)
+            yield views.inline(exercise.fill(option.text, drawn)) if option else views.typed_line(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +146,7 @@ class ItemView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderForm(Form):
+class OrderForm(views.Form):
     """The things; *strangers* when some of them do not belong."""
 
     items: tuple[ItemView, ...]
@@ -164,10 +154,10 @@ class OrderForm(Form):
     script: str = "order.js"
 
 
-class OrderView(KindView[Order]):
+class OrderView(views.KindView[Order]):
     """A list to put in order, by dragging or with numbers."""
 
-    def form(self, exercise: Order, filled: FormInput) -> OrderForm:
+    def form(self, exercise: Order, filled: views.FormInput) -> OrderForm:
         """The things in the order that was sent."""
         question = exercise.question(filled.seed)
         items = _items(question.items, filled.given)
@@ -176,24 +166,24 @@ class OrderView(KindView[Order]):
     def told(self, exercise: Order, seed: int, stored: str) -> Iterator[Markup]:
         """The statements in the order that was sent."""
         items = {item.key: item.text for item in exercise.question(seed).items}
-        keys = stored_list(stored)
+        keys = views.stored_list(stored)
         for place, key in enumerate(keys, 1):
-            yield Markup(f"{place}. ") + (inline(items[key]) if key in items else typed_line(key))
+            yield Markup(f"{place}. ") + (views.inline(items[key]) if key in items else views.typed_line(key))
         if not keys:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
 def _items(items: Sequence[Option], given: Fields) -> tuple[ItemView, ...]:
     """The things in the order given, then those left out."""
     order = list(given.get("answer", ()))
-    views = []
+    shown = []
     for item in items:
         typed = first_value(given, f"place.{item.key}")
         place = str(order.index(item.key) + 1) if item.key in order else typed
-        views.append(ItemView(item.key, inline(item.text), place))
+        shown.append(ItemView(item.key, views.inline(item.text), place))
     if order:
-        views.sort(key=lambda view: order.index(view.key) if view.key in order else len(order))
-    return tuple(views)
+        shown.sort(key=lambda view: order.index(view.key) if view.key in order else len(order))
+    return tuple(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +198,7 @@ class ListField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatchForm(Form):
+class MatchForm(views.Form):
     """The things, and the partners to choose from."""
 
     things: tuple[ListField, ...]
@@ -220,16 +210,16 @@ class MatchForm(Form):
         return {one.field: one.correct for one in self.things if one.correct is not None}
 
 
-class MatchView(KindView[Match]):
+class MatchView(views.KindView[Match]):
     """A list of partners for each thing, with a verdict on each."""
 
-    def form(self, exercise: Match, filled: FormInput) -> MatchForm:
+    def form(self, exercise: Match, filled: views.FormInput) -> MatchForm:
         """The things, with the partners that were chosen."""
         question = exercise.question(filled.seed)
         things = [(f"answer.{one.key}", one) for one in question.things]
         return MatchForm(
             things=tuple(
-                ListField(field, inline(one.text), first_value(filled.given, field), filled.is_right(one.key))
+                ListField(field, views.inline(one.text), first_value(filled.given, field), filled.is_right(one.key))
                 for field, one in things
             ),
             partners=question.partners,
@@ -237,28 +227,28 @@ class MatchView(KindView[Match]):
 
     def told(self, exercise: Match, seed: int, stored: str) -> Iterator[Markup]:
         """Each thing with the partner that was chosen."""
-        drawn, texts = exercise.draw(seed), stored_names(stored)
+        drawn, texts = exercise.draw(seed), views.stored_names(stored)
         for key, chosen in texts.items():
             thing, partner = exercise.things.get(key), exercise.partners.get(chosen)
-            left = inline(exercise.fill(thing.text, drawn)) if thing else typed_line(key)
-            right = inline(exercise.fill(partner, drawn)) if partner else typed_line(chosen)
+            left = views.inline(exercise.fill(thing.text, drawn)) if thing else views.typed_line(key)
+            right = views.inline(exercise.fill(partner, drawn)) if partner else views.typed_line(chosen)
             yield left + " → " + right
         if not texts:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuggyLineForm(Form):
+class BuggyLineForm(views.Form):
     """The lines to choose from."""
 
     lines: tuple[tuple[int, Markup, str, bool], ...]  # numbers, as HTML and as text, and whether they are chosen
     has_code: bool = True
 
 
-class BuggyLineView(KindView[BuggyLine]):
+class BuggyLineView(views.KindView[BuggyLine]):
     """A listing whose lines are radio buttons."""
 
-    def form(self, exercise: BuggyLine, filled: FormInput) -> BuggyLineForm:
+    def form(self, exercise: BuggyLine, filled: views.FormInput) -> BuggyLineForm:
         """The listing, and the line that was chosen."""
         lines, chosen = exercise.question(filled.seed).lines, first_value(filled.given, "answer").strip()
         highlighted = python_html("\n".join(lines)).split("\n")
@@ -269,25 +259,27 @@ class BuggyLineView(KindView[BuggyLine]):
         """The line that was chosen, with its number."""
         lines = dict(enumerate(exercise.question(seed).lines, 1))
         known = next((text for n, text in lines.items() if str(n) == stored.strip()), None)
-        yield typed_line(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed_line(known)
+        yield (
+            views.typed_line(stored) if known is None else Markup(f"line {stored.strip()}: ") + views.typed_line(known)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DesignForm(Form):
+class DesignForm(views.Form):
     """The things to choose."""
 
     knobs: tuple[ListField, ...]
 
 
-class DesignView(KindView[Design]):
+class DesignView(views.KindView[Design]):
     """A list of values for each thing to choose."""
 
-    def form(self, exercise: Design, filled: FormInput) -> DesignForm:
+    def form(self, exercise: Design, filled: views.FormInput) -> DesignForm:
         """The things to choose, with the values that were chosen."""
         knobs = [(f"answer.{row.name}", row) for row in exercise.question(filled.seed).knobs]
         return DesignForm(
             knobs=tuple(
-                ListField(field, inline(row.says), first_value(filled.given, field), among=row.among)
+                ListField(field, views.inline(row.says), first_value(filled.given, field), among=row.among)
                 for field, row in knobs
             )
         )
@@ -295,15 +287,17 @@ class DesignView(KindView[Design]):
     def told(self, exercise: Design, seed: int, stored: str) -> Iterator[Markup]:
         """Each value that was chosen."""
         says = {row.name: row.says for row in exercise.question(seed).knobs}
-        texts = stored_names(stored)
+        texts = views.stored_names(stored)
         for name, text in texts.items():
-            yield answer_line(inline(says[name]) if name in says else typed_line(name), typed_line(text))
+            yield views.answer_line(
+                views.inline(says[name]) if name in says else views.typed_line(name), views.typed_line(text)
+            )
         if not texts:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShardingForm(Form):
+class ShardingForm(views.Form):
     """The layouts, the places of the plan, the moves by array, and the boxes."""
 
     mesh: str
@@ -320,16 +314,16 @@ class ShardingForm(Form):
         return {**moves, **marks_of(self.boxes)}
 
 
-class ShardingView(KindView[Sharding]):
+class ShardingView(views.KindView[Sharding]):
     """A plan to choose, move by move, and boxes."""
 
-    def form(self, exercise: Sharding, filled: FormInput) -> ShardingForm:
+    def form(self, exercise: Sharding, filled: views.FormInput) -> ShardingForm:
         """The form, with what was chosen and typed."""
         question = exercise.question(filled.seed)
         fields = [f"move.{at}" for at in range(1, MOVES + 1)]
         return ShardingForm(
             mesh=question.mesh,
-            layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
+            layouts=tuple((views.inline(row.title), row.dtensor, row.size) for row in question.rows),
             places=tuple(ListField(field, Markup(), first_value(filled.given, field)) for field in fields),
             moves=tuple((name, tuple((move, localize(move)) for move in moves)) for name, moves in question.moves),
             plan=filled.is_right(PLAN),
@@ -338,13 +332,13 @@ class ShardingView(KindView[Sharding]):
 
     def told(self, exercise: Sharding, seed: int, stored: str) -> Iterator[Markup]:
         """The plan, and what was typed into each box."""
-        texts = stored_names(stored)
+        texts = views.stored_names(stored)
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
-            title = inline(exercise.title_of(name, seed)) if known else typed_line(name)
-            yield answer_line(title, typed_line(_plan(exercise, seed, text) if name == PLAN else text))
+            title = views.inline(exercise.title_of(name, seed)) if known else views.typed_line(name)
+            yield views.answer_line(title, views.typed_line(_plan(exercise, seed, text) if name == PLAN else text))
         if not texts:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
 def _plan(exercise: Sharding, seed: int, text: str) -> str:
@@ -355,7 +349,7 @@ def _plan(exercise: Sharding, seed: int, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionForm(Form):
+class FunctionForm(views.Form):
     """The editor, the visible examples, and whether code can run."""
 
     entry: str
@@ -366,10 +360,10 @@ class FunctionForm(Form):
     has_code: bool = True
 
 
-class FunctionView(CodeView[Function]):
+class FunctionView(views.CodeView[Function]):
     """An editor; Run tries the visible examples, Submit grades."""
 
-    def form(self, exercise: Function, filled: FormInput) -> FunctionForm:
+    def form(self, exercise: Function, filled: views.FormInput) -> FunctionForm:
         """The program that was sent, or the starter code."""
         question = exercise.question(filled.seed)
         return FunctionForm(
@@ -385,7 +379,7 @@ class FunctionView(CodeView[Function]):
         return ActionResult(trial=await exercise.try_out(posted.seed, source, runner, posted.learner))
 
 
-VIEWS: Sequence[KindView[Any]] = (
+VIEWS: Sequence[views.KindView[Any]] = (
     BuggyLineView(),
     ChoiceView(),
     DesignView(),

@@ -19,20 +19,9 @@ from app.labs.spec import LabJob, lab_called, read_job
 from app.site.labs.match import BORROWING, MatchedResult, find_result, is_of, is_same_job
 from app.site.labs.words import translate_lab
 from app.site.markdown import inline_html
+from app.site.web.exercise import views
 from app.site.web.exercise.lab_tests import OWN
 from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
-from app.site.web.exercise.views import (
-    Form,
-    FormContext,
-    FormInput,
-    KindTools,
-    KindView,
-    OtherForm,
-    answer_line,
-    inline,
-    stored_names,
-    typed_line,
-)
 from app.site.web.exercise.views.forms import BoxView, box_views
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.labs.predictions import BACKEND, KINDS, LINKS_SAY, machine_of
@@ -76,7 +65,7 @@ class Borrowable:
     report: Report
 
 
-def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterator[Borrowable]:
+def borrowables(exercise: LabExercise, filled: views.FormInput, job: LabJob) -> Iterator[Borrowable]:
     """The published and the learner's own tests that have everything that is asked."""
     if job.lab.name != BORROWING:
         return
@@ -89,7 +78,9 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterat
             yield Borrowable(name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report)
 
 
-def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
+def runs_of(
+    exercise: LabExercise, filled: views.FormInput, job: LabJob, locked: Mapping[str, str]
+) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first.
 
     Ahead of them is the test that was taken for the measurement; where there are no runs, a few
@@ -108,7 +99,9 @@ def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mappi
     yield from runs
 
 
-def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
+def _of_the_lab(
+    exercise: LabExercise, filled: views.FormInput, job: LabJob, locked: Mapping[str, str]
+) -> Iterator[RunView]:
     on_gpus = exercise.backend != "gloo"
     runs = [run for run in filled.context.runs if run.report and is_of(run.report, job)]
     fitting = [run for run in runs if run.report and (not on_gpus or run.report.backend == "nccl")]
@@ -176,7 +169,7 @@ class PredictedView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabForm(Form):
+class LabForm(views.Form):
     """The predictions; once they are locked in, the measurements and the causes."""
 
     lab: Hyperlink
@@ -195,17 +188,17 @@ class LabForm(Form):
     cause: Markup
 
 
-class LabView(KindView[LabExercise]):
+class LabView(views.KindView[LabExercise]):
     """Boxes to predict in; then a table of measurements, and causes to choose from."""
 
     is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
 
-    def context(self, exercise: LabExercise, seed: int, tools: KindTools, *, graded: bool) -> FormContext:
+    def context(self, exercise: LabExercise, seed: int, tools: views.KindTools, *, graded: bool) -> views.FormContext:
         """What is stored of the lab; runs and tests are read only once they may be shown."""
         locked = _locked_in(tools, exercise, seed)
         shown = graded or bool(locked)
         is_enough = bool(tools.lab_trouble) or exercise.backend == "gloo"
-        return FormContext(
+        return views.FormContext(
             locked=locked,
             runs=tools.runs(exercise.lab) if shown else (),
             tests=tools.tests() if shown and exercise.lab == BORROWING else {},
@@ -213,7 +206,7 @@ class LabView(KindView[LabExercise]):
             gpus=0 if is_enough else tools.gpus,
         )
 
-    def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
+    def form(self, exercise: LabExercise, filled: views.FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
         lab = translate_lab(lab_called(exercise.lab)).on(exercise.backend)
@@ -229,7 +222,7 @@ class LabView(KindView[LabExercise]):
             whole_page=True,
             score=translate("{right} of {count} right", right=right, count=len(filled.parts)) if filled.parts else "",
             retry=translate("Predict again with new numbers") if is_wrong else "",
-            other=OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
+            other=views.OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=translate(KINDS[job.lab.links]),
             links=translate(links),
@@ -246,7 +239,7 @@ class LabView(KindView[LabExercise]):
             cause=inline_html(question.cause.prompt),
         )
 
-    async def act(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> ActionResult | None:
+    async def act(self, exercise: LabExercise, posted: PostedForm, tools: views.KindTools) -> ActionResult | None:
         """Lock the prediction in; or show the test of others that is taken for the measurement.
 
         Raises:
@@ -258,10 +251,18 @@ class LabView(KindView[LabExercise]):
             return ActionResult()
         if posted.action != "predict":
             return None
-        await _lock_in(tools, exercise, posted)
+        answer = exercise.answer_in(posted.given)
+        refuse_longer(answer, tools.answer_limit)
+        exercise.read(answer)
+        for text in answer.values():
+            refuse_unclear(text)
+        stored = tools.prediction(exercise.id, posted.seed)  # which stays, if it fits
+        gone = stored if stored and not _fits(stored, exercise) else ""
+        texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
+        await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
         return ActionResult()
 
-    def answer(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> Answer:
+    def answer(self, exercise: LabExercise, posted: PostedForm, tools: views.KindTools) -> Answer:
         """The locked prediction, and the cause that was chosen.
 
         Raises:
@@ -277,19 +278,19 @@ class LabView(KindView[LabExercise]):
 
     def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
         """What was predicted, and the cause that was chosen."""
-        drawn, texts = exercise.draw(seed), stored_names(stored)
+        drawn, texts = exercise.draw(seed), views.stored_names(stored)
         for name, text in texts.items():
             asked, cause = exercise.predict.get(name), exercise.cause.options.get(text)
             if name == CAUSE and cause:
-                yield inline(exercise.fill(cause.text, drawn))
+                yield views.inline(exercise.fill(cause.text, drawn))
             else:
-                title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed_line(name)
-                yield answer_line(title, typed_line(text))
+                title = views.inline(exercise.fill(asked.prompt, drawn)) if asked else views.typed_line(name)
+                yield views.answer_line(title, views.typed_line(text))
         if not texts:
-            yield typed_line(stored)
+            yield views.typed_line(stored)
 
 
-def _trouble(found: FormContext, job: LabJob, exercise: LabExercise) -> str:
+def _trouble(found: views.FormContext, job: LabJob, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
     if found.trouble or exercise.backend == "gloo" or found.gpus >= job.ranks:
         return found.trouble
@@ -335,26 +336,13 @@ def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, 
             return
 
 
-def _locked_in(tools: KindTools, exercise: LabExercise, seed: int) -> Mapping[str, str]:
+def _locked_in(tools: views.KindTools, exercise: LabExercise, seed: int) -> Mapping[str, str]:
     """The prediction of the learner for that drawing; empty before there is one."""
     text = tools.prediction(exercise.id, seed)
     if not text or not _fits(text, exercise):
         return {}
     texts: Mapping[str, str] = json.loads(text)
     return texts
-
-
-async def _lock_in(tools: KindTools, exercise: LabExercise, posted: PostedForm) -> None:
-    """Store the prediction of a posted form; an earlier one stays."""
-    answer = exercise.answer_in(posted.given)
-    refuse_longer(answer, tools.answer_limit)
-    exercise.read(answer)
-    for text in answer.values():
-        refuse_unclear(text)
-    stored = tools.prediction(exercise.id, posted.seed)
-    gone = stored if stored and not _fits(stored, exercise) else ""
-    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
-    await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
 
 
 def _fits(prediction: str, exercise: LabExercise) -> bool:
