@@ -26,20 +26,8 @@ from app.core.formulas import FORMULAS
 from app.core.translation import language, localize, translate
 from app.core.units import RATIO, Reading, Scale, round_inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
+from app.course.kinds import common_mistakes
 from app.course.kinds.base import Markdown, PartVerdict, Strict, ValueCache, key_told
-from app.course.kinds.common_mistakes import (
-    MistakeBand,
-    QuestionNumbers,
-    common_mistake,
-    in_another_unit,
-    in_the_wrong_unit,
-    is_trivial,
-    nearest_mistake,
-    no_factor,
-    not_whole,
-    told_by_the_question,
-    too_coarse,
-)
 from app.course.kinds.drawn_values import UnitName
 
 _READ_AS = 6  # significant digits of what was typed
@@ -184,12 +172,12 @@ class AskedQuantity(QuantityForm):
 
     def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]]) -> str:
         """What to say of *value* if it is one of *mistakes*, else nothing."""
-        found = nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], 0.0)
+        found = common_mistakes.nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], 0.0)
         return found.means if found else ""
 
-    def band_of(self, wrong: float, means: T) -> MistakeBand[T]:
+    def band_of(self, wrong: float, means: T) -> common_mistakes.MistakeBand[T]:
         """The answers that are taken for the mistake whose value is *wrong*, and what it *means*."""
-        return MistakeBand(
+        return common_mistakes.MistakeBand(
             value=wrong,
             # A tolerance in points is wide beside a small value, and says nothing beside 0.
             near=min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE),
@@ -243,7 +231,7 @@ Fill = Callable[[str, Names], str]
 
 
 def keys_of(
-    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: QuestionNumbers | None = None
+    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: common_mistakes.QuestionNumbers | None = None
 ) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
 
@@ -283,7 +271,7 @@ class AnswerKey:
     high: float
     names: Names = field(repr=False)
     fill: Fill = field(repr=False)
-    numbers: QuestionNumbers | None = None
+    numbers: common_mistakes.QuestionNumbers | None = None
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -309,7 +297,7 @@ class AnswerKey:
         )
 
     @cached_property
-    def _bands(self) -> tuple[MistakeBand[tuple[str, float]], ...]:
+    def _bands(self) -> tuple[common_mistakes.MistakeBand[tuple[str, float]], ...]:
         """The listed mistakes: what is said of each, and the share of the points that it is worth.
 
         A number of things may be rounded up, down or not at all, however the mistake is.
@@ -331,7 +319,7 @@ class AnswerKey:
         """What is said of a wrong *reading* that is a listed mistake, and its share of the points; else nothing."""
         # Where the right value rounds to the same number, too few digits are what is wrong.
         step = 0.0 if abs(reading.value - self.right) <= reading.step / 2 else reading.step
-        found = nearest_mistake(reading.value, self._bands, step)
+        found = common_mistakes.nearest_mistake(reading.value, self._bands, step)
         return found.means if found else ("", 0.0)
 
     def holds(self, reading: Reading) -> bool:
@@ -401,15 +389,19 @@ class AnswerKey:
             or self._of_another(reading)
             or self._common(reading)
             or self._too_coarse(reading)
-            or (self.asked.is_count and not_whole(reading, self.right, scale))
-            or no_factor(reading, self.right, scale, self.slack, sort)
+            or (self.asked.is_count and common_mistakes.not_whole(reading, self.right, scale))
+            or common_mistakes.no_factor(reading, self.right, scale, self.slack, sort)
             # Predictions are estimates: nothing is said of them from the numbers of a question.
-            or (told_by_the_question(reading, self.right, scale, self.numbers, sort) if self.numbers else "")
+            or (
+                common_mistakes.told_by_the_question(reading, self.right, scale, self.numbers, sort)
+                if self.numbers
+                else ""
+            )
         )
 
     def _too_coarse(self, reading: Reading) -> str:
         """Feedback on too few digits, unless that is what a term of the file makes."""
-        says = too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
+        says = common_mistakes.too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
         return "" if says and self._is_made_by_a_term(reading.value) else says
 
     def _is_made_by_a_term(self, value: float) -> bool:
@@ -430,7 +422,7 @@ class AnswerKey:
         off = abs(reading.value - self.right * typed.factor / shown.factor)
         if any(abs(reading.value - wrong) <= off for wrong, _ in self.mistakes):
             return ""
-        return in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
+        return common_mistakes.in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
 
     def _of_another(self, reading: Reading) -> str:
         """Feedback on the right answer to another part of the question."""
@@ -445,16 +437,16 @@ class AnswerKey:
         shown, right = self.asked.scale, self.right
         eight = self.numbers is not None and self.numbers.has_eight
         if reading.scale is None and (
-            says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
+            says := common_mistakes.in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
         ):
             return says
-        if not right or is_trivial(right, shown) or is_trivial(reading.value, shown):
+        if not right or common_mistakes.is_trivial(right, shown) or common_mistakes.is_trivial(reading.value, shown):
             return ""
         off = self.slack / abs(right)
         if off:  # a number may be typed to fewer digits than count as right
             off = max(off, reading.step / 2 / abs(reading.value) if reading.value else 0)
         ratio = reading.value / right
-        return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
+        return common_mistakes.common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
 
     def clashes(self) -> Iterator[tuple[str, str]]:
         """Each listed mistake too close to the right answer or to another mistake, and why.
