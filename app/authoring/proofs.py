@@ -20,7 +20,8 @@ from app.core.formulas import FORMULAS
 from app.course.content.errata import errata, terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrate, listed_inputs
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.base import Answer, EmbeddedFigures, ExerciseFigure, single_text

@@ -9,18 +9,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from app.core import expressions
 from app.core.errors import AnswerError
-from app.core.expressions import (
-    ExpressionError,
-    Names,
-    Quantity,
-    evaluate,
-    holds,
-    parse_expression,
-    read_answer,
-    unrounded,
-    values_of_terms,
-)
 from app.core.expressions.parser import FunctionCall, Name
 from app.core.formulas import FORMULAS
 from app.core.translation import language, localize, translate
@@ -150,16 +140,16 @@ class AskedQuantity(QuantityForm):
         # The rounding of a double must not decide at the very edge.
         return (share if "point" in self.tolerance else abs(right) * share) * (1 + _EXACT)
 
-    def value(self, expression: str, names: Names) -> float:
+    def value(self, expression: str, names: expressions.Names) -> float:
         """The value of *expression*, in the base unit of this answer.
 
         Raises:
             ExpressionError: it has no value, or one of another dimension.
         """
-        found = evaluate(expression, names)
+        found = expressions.evaluate(expression, names)
         if found.dimension != self.scale.unit.dimension and found.value:
             expected = self.unit or "a plain number"
-            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
+            raise expressions.ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
         return found.value
 
     def typed(self, value: float) -> str:
@@ -192,8 +182,8 @@ class AskedQuantity(QuantityForm):
             AnswerError: it is not a quantity.
         """
         try:
-            return read_answer(text, self.scale)
-        except ExpressionError as error:
+            return expressions.read_answer(text, self.scale)
+        except expressions.ExpressionError as error:
             raise AnswerError(str(error)) from error
 
     def echo(self, reading: Reading) -> str:
@@ -209,8 +199,8 @@ class AskedQuantity(QuantityForm):
 def _is_whole_formula(answer: str) -> bool:
     """Whether *answer* is one formula, and that returns a whole number."""
     try:
-        node = parse_expression(answer)
-    except ExpressionError:  # reported where it is evaluated
+        node = expressions.parse_expression(answer)
+    except expressions.ExpressionError:  # reported where it is evaluated
         return False
     formula = FORMULAS.get(node.name) if isinstance(node, Name | FunctionCall) else None
     return formula is not None and formula.result.whole
@@ -227,11 +217,14 @@ _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
 
-Fill = Callable[[str, Names], str]
+Fill = Callable[[str, expressions.Names], str]
 
 
 def keys_of(
-    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: common_mistakes.QuestionNumbers | None = None
+    asked: Mapping[str, AskedQuantity],
+    names: expressions.Names,
+    fill: Fill,
+    numbers: common_mistakes.QuestionNumbers | None = None,
 ) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
 
@@ -243,7 +236,7 @@ def keys_of(
     known, keys = dict(names), dict[str, AnswerKey]()
     for name, one in asked.items():
         right = one.value(one.answer, known)
-        known[name] = Quantity(right, one.scale.unit.dimension)
+        known[name] = expressions.Quantity(right, one.scale.unit.dimension)
         other = one.value(one.accept, known) if one.accept else right
         slack = one.slack(right)
         keys[name] = AnswerKey(
@@ -269,7 +262,7 @@ class AnswerKey:
     slack: float
     low: float
     high: float
-    names: Names = field(repr=False)
+    names: expressions.Names = field(repr=False)
     fill: Fill = field(repr=False)
     numbers: common_mistakes.QuestionNumbers | None = None
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
@@ -282,7 +275,9 @@ class AnswerKey:
             ExpressionError: a condition has no value there.
         """
         asked = self.asked.mistakes.items()
-        return {text: mistake for text, mistake in asked if not mistake.when or holds(mistake.when, self.names)}
+        return {
+            text: mistake for text, mistake in asked if not mistake.when or expressions.holds(mistake.when, self.names)
+        }
 
     @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
@@ -307,7 +302,7 @@ class AnswerKey:
         ]
         if self.asked.is_count:
             for expression, (_, means) in zip(self.listed, list(told), strict=True):
-                value = unrounded(expression, self.names)
+                value = expressions.unrounded(expression, self.names)
                 told += [(float(rounded), means) for rounded in {value, floor(value), ceil(value)}]
         return tuple(self.asked.band_of(wrong, means) for wrong, means in told)
 
@@ -409,7 +404,7 @@ class AnswerKey:
         dimension = self.asked.scale.unit.dimension
         made = list(self.names.values())
         for expression in (self.asked.answer, *self.listed):
-            made += values_of_terms(expression, self.names)
+            made += expressions.values_of_terms(expression, self.names)
         counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
         known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
         return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))

@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
-from app.course.explorers import EXPLORERS, Explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import Explorer
 from app.course.kinds.base import ValueCache
 from app.server.aside import aside
 from app.server.network.routes import Router

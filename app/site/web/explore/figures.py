@@ -13,18 +13,17 @@ from markupsafe import Markup, escape
 
 from app.core.charts.axes import NARROW, WIDE, Paper
 from app.core.charts.motion import Motion
-from app.core.charts.svg import to_svg
+from app.core.charts.svg import Figure, to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
 from app.core.motions.rings import ring_motion
 from app.core.translation import language, translate
 from app.course.content.errata import mark
-from app.course.explorers import (
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import (
     COVER,
-    EXPLORERS,
     Explorer,
     ExplorerOutput,
-    Figure,
     Values,
     cover,
     guess_question,

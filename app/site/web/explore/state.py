@@ -11,18 +11,9 @@ from app.core.formulas.presets import ModelShape
 from app.core.formulas.transformer import model_parameters
 from app.core.translation import localize, translate, translate_known
 from app.course.content.errata import mark
-from app.course.explorers import (
-    EXPLORERS,
-    Explorer,
-    ExplorerOutput,
-    StateTable,
-    Values,
-    address_text,
-    describe_change,
-    read_controls,
-    translate_explored,
-)
-from app.course.explorers.controls import Control
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import Explorer, ExplorerOutput, StateTable, Values, describe_change, translate_explored
+from app.course.explorers.controls import Control, address_text, read_controls
 from app.course.explorers.placements import MODELS
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink

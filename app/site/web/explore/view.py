@@ -12,26 +12,16 @@ from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, foreign, translate, translate_known
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
-from app.course.explorers import (
-    EXPLORERS,
+from app.course.explorers import EXPLORERS, base, explorer_pages
+from app.course.explorers.controls import (
     Control,
     ControlValue,
-    Explorer,
     Select,
     Slider,
-    StateTable,
-    YesOrNo,
     address_text,
-    cover,
-    explorer_pages,
     group_controls,
-    guess_question,
-    open_explorer,
-    predicted_figure,
-    settings_text,
     shown_text,
     slider_place,
-    with_ghosts,
 )
 from app.site.markdown import first_sentence, html, inline_html, plain_words
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
@@ -100,7 +90,7 @@ class ExplorePage:
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    verdict: YesOrNo | None
+    verdict: base.YesOrNo | None
     facts: tuple[ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
@@ -130,7 +120,7 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
     """Every explorer in the language *spoken*, in the order of *chapters*."""
     places = {chapter: place for place, chapter in enumerate(chapters)}
     ordered = sorted(explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
-    starts = ((one, open_explorer(EXPLORERS, one.name).shown) for one in ordered)
+    starts = ((one, base.open_explorer(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,
@@ -168,10 +158,10 @@ def _slider(control: Slider, value: float) -> ControlView:
 
 def explorer_page(
     course: Catalog,
-    explorer: Explorer,
+    explorer: base.Explorer,
     query: Mapping[str, str],
     papers: Sequence[Paper],
-    more: Sequence[StateTable] = (),
+    more: Sequence[base.StateTable] = (),
 ) -> ExplorePage:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*; *more* tables come first."""
     values, corrections = control_values(explorer, query)
@@ -180,7 +170,7 @@ def explorer_page(
     before = explore_values(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[:LONGEST]
-    fact = predicted_figure(explorer, shown)
+    fact = base.predicted_figure(explorer, shown)
     guessed = judge_prediction(course, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
@@ -188,20 +178,20 @@ def explorer_page(
     guess = guess_form(explorer, values, shown)
     covered = fact.value if hidden and fact else ""
     if hidden and fact:
-        shown, before = cover(shown, fact), None
-    figures = with_ghosts(shown, before) if before else shown.figures
+        shown, before = base.cover(shown, fact), None
+    figures = base.with_ghosts(shown, before) if before else shown.figures
     title = translate(explorer.title)
     return ExplorePage(
         name=explorer.name,
         title=title,
-        full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
+        full_title=" · ".join(filter(None, (title, base.settings_text(explorer, values)))),
         summary=translate(explorer.summary),
         guess=guess,
         guessed=guessed,
         typed=typed,
         asks=asks,
         hidden=hidden,
-        question=mark(inline_html(guess_question(explorer, values))),
+        question=mark(inline_html(base.guess_question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
@@ -219,5 +209,5 @@ def explorer_page(
         address=explorer_url(explorer.name, url_state(explorer, values)),
         tables=() if hidden else tuple(table_view(explorer, values, one) for one in (*more, *shown.tables)),
         packed=pack_state(explorer, values) if explorer.compares else "",
-        description=plain_words(guess_question(explorer, values)) if hidden else first_sentence(shown.says),
+        description=plain_words(base.guess_question(explorer, values)) if hidden else first_sentence(shown.says),
     )
