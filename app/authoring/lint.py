@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -293,11 +294,9 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
 def _words(exercise: Exercise) -> list[Finding]:
     """Everything wrong with the texts of *exercise*, as far as it can be drawn."""
     found = []
-    try:
+    with suppress(ExpressionError):  # reported by the proofs of the drawings
         for finding in chain(prove_words(exercise), chapter_proofs.prove_claims(exercise)):
             found.append(finding)
-    except ExpressionError:  # reported by the proofs of the drawings
-        return found
     return found
 
 
@@ -375,7 +374,7 @@ def _pack_name(chapters: Path) -> str:
         pack = read_pack(folder)
     except ContentError:  # told where the file itself is judged
         return ""
-    return pack.file.name if pack.file else ""
+    return pack.name
 
 
 def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:

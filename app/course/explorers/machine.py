@@ -322,6 +322,8 @@ def _roofline(values: Values) -> ExplorerOutput:
             for name, x in kernels.items()
         ),
     )
+    # The product moves along the roof with its size, which its intensity is proportional to.
+    grips = {name: Grip("size", size / x) for name, x in kernels.items() if name.endswith("product")}
     places = sorted({*_INTENSITIES, *kernels.values(), ridge})
     roof = tuple((x, throughput.attainable_flops(x, peak, bandwidth)) for x in places)
     plot = Plot(
@@ -331,16 +333,11 @@ def _roofline(values: Values) -> ExplorerOutput:
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(LabeledPoint(x, reached[name], _kernel_name(name), _grip(name, x, size)) for name, x in kernels.items()),
+            *(LabeledPoint(x, reached[name], _kernel_name(name), grips.get(name)) for name, x in kernels.items()),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
     return ExplorerOutput(says, facts, (plot,))
-
-
-def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
-    """The product moves along the roof with its size, which its intensity is proportional to."""
-    return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
 def _kernel_name(kernel: str) -> str:
