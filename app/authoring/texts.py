@@ -206,11 +206,8 @@ def _trouble_of_kind(key: AnswerKey) -> Iterator[tuple[Where, str, str]]:
     if asked.quantity and asked.scale.unit is not RATIO:
         yield ("quantity",), f"{asked.unit} says what it is", "remove it"
     if asked.sort == "probability" and not 0 <= key.right <= 1:
-        yield (
-            ("quantity",),
-            f"is {asked.shown(key.right)}, and a probability is from 0 to 1",
-            "quantity: share, or factor",
-        )
+        says = f"is {asked.shown(key.right)}, and a probability is from 0 to 1"
+        yield ("quantity",), says, "quantity: share, or factor"
     if not asked.is_count:
         return
     if not _is_whole(right):

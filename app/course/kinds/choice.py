@@ -193,9 +193,8 @@ class Choice(base.Base):
             raise AnswerError(translate("choose one option, not several"))
         for key in chosen:
             if key not in self.options:
-                raise AnswerError(
-                    translate("no option is called {key!r}{near}", key=key, near=nearest(key, self.options))
-                )
+                near = nearest(key, self.options)
+                raise AnswerError(translate("no option is called {key!r}{near}", key=key, near=near))
         return chosen
 
 

@@ -495,9 +495,8 @@ class Function(CodeExercise):
         for index, program in enumerate(self.right_too):
             verdict = await self.grade(seed, program, runner)
             if not verdict.correct:
-                findings.append(
-                    Finding(("right_too", index), f"the right program fails at seed {seed}: {verdict.feedback[0]}")
-                )
+                says = f"the right program fails at seed {seed}: {verdict.feedback[0]}"
+                findings.append(Finding(("right_too", index), says))
         for index, wrong in enumerate(self.wrong):
             verdict = await self.grade(seed, wrong.code, runner)
             if verdict.correct:
