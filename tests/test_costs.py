@@ -15,7 +15,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from app.core.formulas import FORMULAS
-from app.course.explorers import EXPLORERS, Control, Explorer, Select, address_text
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import Explorer
+from app.course.explorers.controls import Control, Select, address_text
 from app.course.kinds import KINDS
 from app.main import create_app
 from app.server.config import Settings

@@ -4,22 +4,13 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from app.authoring.chapter_proofs import (
-    ClaimScript,
-    prove_chapter,
-    prove_characters,
-    prove_claims,
-    prove_course,
-    prove_phrases,
-    prove_shape,
-    prove_text,
-    unproven,
-)
+from app.authoring import chapter_proofs
 from app.authoring.giveaways import add_cure, prove_giveaways, prove_tolerances, too_long
 from app.authoring.proofs import Places, prove, prove_parts, trouble_of_chapter_figure
 from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
@@ -27,27 +18,11 @@ from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
 from app.core.yaml_file import YamlDocument, read_bytes, read_document
+from app.course.content import translations
 from app.course.content.catalog import Catalog
 from app.course.content.course import PACK_FILE, chapters_in, read_pack
 from app.course.content.outline import COURSE_FILE, course_texts, read_course_file
 from app.course.content.topic_file import TOPIC_FILE
-from app.course.content.translations import (
-    OF,
-    Translation,
-    exercise_texts,
-    find_stray,
-    has_translation,
-    is_translation,
-    original_of,
-    parse_exercise,
-    read_exercise,
-    read_topic,
-    texts_digest,
-    topic_of,
-    topic_texts,
-    translate_exercise,
-    translations_of,
-)
 from app.course.kinds import Exercise, Finding, Where
 from app.course.sandbox.runner import Runner
 from app.server.cache import CacheFile, joint_digest, version_digest
@@ -56,7 +31,7 @@ from app.site.markdown import MathematicsError, check_mathematics
 _SEEDS = range(5)
 _LAGS = (
     "the original has changed since this translation, so English is shown: bring it up to date,"
-    f" then write {OF}: {{of}}"
+    f" then write {translations.OF}: {{of}}"
 )
 
 
@@ -72,18 +47,18 @@ class Note:
 
 def prove_translations(file: Path) -> Iterator[Problem | Note]:
     """What is wrong with the translations beside the exercise, chapter or parts in *file*, and which lag behind."""
-    if not has_translation(file):
+    if not translations.has_translation(file):
         return
     try:
         exercise, texts, document = _original(file)
     except ContentError:
         return  # the original is reported as it is
     try:
-        for one in translations_of(file, texts):
+        for one in translations.translations_of(file, texts):
             if one.is_fresh:
                 yield from _problems(one, exercise, document)
             else:  # it is not shown
-                yield Note(one.document.path, _LAGS.format(of=texts_digest(texts)), "warning")
+                yield Note(one.document.path, _LAGS.format(of=translations.texts_digest(texts)), "warning")
     except ContentError as error:
         yield from error.problems
 
@@ -94,15 +69,15 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
         course, document = read_course_file(file)
         return None, course_texts(course), document
     if file.name == TOPIC_FILE:
-        topic, document = read_topic(file)
-        return None, topic_texts(topic), document
-    exercise, document = read_exercise(file, topic_of(file))
-    return exercise, exercise_texts(exercise), document
+        topic, document = translations.read_topic(file)
+        return None, translations.topic_texts(topic), document
+    exercise, document = translations.read_exercise(file, translations.topic_of(file))
+    return exercise, translations.exercise_texts(exercise), document
 
 
-def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
+def _problems(one: translations.Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
     if exercise is not None:
-        yield from _of_drawings(one, translate_exercise(exercise, original, one))
+        yield from _of_drawings(one, translations.translate_exercise(exercise, original, one))
         return
     for where, text in one.texts.items():
         try:
@@ -111,7 +86,7 @@ def _problems(one: Translation, exercise: Exercise | None, original: YamlDocumen
             yield one.document.problem(where, str(error))
 
 
-def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
+def _of_drawings(one: translations.Translation, exercise: Exercise) -> Iterator[Problem]:
     """What cannot be filled or shown in the first drawings."""
     try:
         for seed in _SEEDS:
@@ -180,7 +155,9 @@ async def lint(
             proofs.add(file, by_file[file].notes)
     proofs.store()
     problems += [one for one in spoken if isinstance(one, Problem)]
-    problems += [stray for folder in sorted({file.parent for file in texts}) for stray in find_stray(folder)]
+    problems += [
+        stray for folder in sorted({file.parent for file in texts}) for stray in translations.find_stray(folder)
+    ]
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
     notes += [one for one in spoken if isinstance(one, Note)]
@@ -266,11 +243,11 @@ async def lint_document(document: YamlDocument, runner: Runner, places: Places |
     """
     file = document.path
     try:
-        exercise = parse_exercise(document, topic_of(file))
+        exercise = translations.parse_exercise(document, translations.topic_of(file))
     except ContentError as error:
         return LintReport(1, error.problems, ())
     findings = [
-        *prove_characters(document.values),
+        *chapter_proofs.prove_characters(document.values),
         *prove_parts(exercise, document.values, places or _places((), (file,))),
         *_words(exercise),
     ]
@@ -283,12 +260,12 @@ async def lint_document(document: YamlDocument, runner: Runner, places: Places |
 def lint_topic(file: Path, places: Places | None = None) -> LintReport:
     """Lint the texts and figures of a chapter's own file; its links may lead to *places*."""
     try:
-        topic, document = read_topic(file)
+        topic, document = translations.read_topic(file)
     except ContentError as error:
         return LintReport(0, error.problems, ())
     findings = [
-        *prove_characters(document.values),
-        *prove_chapter(topic, topic_of(file), places or _places((), (file,))),
+        *chapter_proofs.prove_characters(document.values),
+        *chapter_proofs.prove_chapter(topic, translations.topic_of(file), places or _places((), (file,))),
     ]
     for index, figure in enumerate(topic.figures):
         if says := trouble_of_chapter_figure(figure):
@@ -302,13 +279,13 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     """Everything wrong with the texts of *exercise*, which can be drawn with every seed."""
     script = Script(exercise)
     for where, text in script.texts:
-        yield from prove_shape(where, text)
-    yield from prove_phrases(script)
+        yield from chapter_proofs.prove_shape(where, text)
+    yield from chapter_proofs.prove_phrases(script)
     yield from prove_shown(script)
     yield from prove_numbers(script)
     yield from prove_displays(script)
     yield from prove_giveaways(script)
-    every = script if exercise.from_chapter else ClaimScript(exercise)
+    every = script if exercise.from_chapter else chapter_proofs.ClaimScript(exercise)
     yield from prove_tolerances(every)
     yield from prove_wholes(every)
     yield from prove_quantities(every)
@@ -317,11 +294,9 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
 def _words(exercise: Exercise) -> list[Finding]:
     """Everything wrong with the texts of *exercise*, as far as it can be drawn."""
     found = []
-    try:
-        for finding in chain(prove_words(exercise), prove_claims(exercise)):
+    with suppress(ExpressionError):  # reported by the proofs of the drawings
+        for finding in chain(prove_words(exercise), chapter_proofs.prove_claims(exercise)):
             found.append(finding)
-    except ExpressionError:  # reported by the proofs of the drawings
-        return found
     return found
 
 
@@ -329,7 +304,7 @@ def _notes(document: YamlDocument, exercise: Exercise) -> Iterator[Note]:
     file = document.path
     yield from (Note(file, says) for says in exercise.notes())
     yield from (Note(file, says, "warning") for says in too_long(exercise))
-    for where, says in unproven(exercise):
+    for where, says in chapter_proofs.unproven(exercise):
         yield Note(file, says, line=document.line(where))
 
 
@@ -348,10 +323,10 @@ def _files(path: Path) -> Iterable[Path]:
     if not path.is_dir():
         if not os.path.lexists(path):
             raise InputError(f"{path} does not exist")
-        path = original_of(path)
+        path = translations.original_of(path)
         return [path] if path.name not in _NO_EXERCISES else []
     yamls = path.rglob("*.yaml")
-    found = [one for one in yamls if one.name not in _NO_EXERCISES and not is_translation(one)]
+    found = [one for one in yamls if one.name not in _NO_EXERCISES and not translations.is_translation(one)]
     if not found:
         raise InputError(f"{path} has no exercise file (*.yaml)")
     return found
@@ -359,14 +334,14 @@ def _files(path: Path) -> Iterable[Path]:
 
 def _topic_files(path: Path) -> Iterable[Path]:
     if path.is_file():
-        path = original_of(path)
+        path = translations.original_of(path)
         return [path] if path.name == TOPIC_FILE else []
     return sorted(path.rglob(TOPIC_FILE))
 
 
 def _course_files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
-        file = path / COURSE_FILE if path.is_dir() else original_of(path)
+        file = path / COURSE_FILE if path.is_dir() else translations.original_of(path)
         if file.name == COURSE_FILE and file.exists():
             yield file
 
@@ -382,7 +357,7 @@ def problems_of_pack(path: Path) -> Iterator[Problem]:
     if pack.file and pack.file.home:
         places = _places((), (pack.chapters / "a" / "b",))
         where: Where = ("home", "opening")
-        for finding in prove_text(where, pack.file.home.opening, places):
+        for finding in chapter_proofs.prove_text(where, pack.file.home.opening, places):
             yield pack.problem(finding.where, finding.says, add_cure(finding).cure)
 
 
@@ -399,7 +374,7 @@ def _pack_name(chapters: Path) -> str:
         pack = read_pack(folder)
     except ContentError:  # told where the file itself is judged
         return ""
-    return pack.file.name if pack.file else ""
+    return pack.name
 
 
 def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:
@@ -420,5 +395,5 @@ def _problems_of_course(path: Path, catalog: Catalog) -> Iterator[Problem]:
     if not path.exists():
         return
     file, document = read_course_file(path)
-    for one in prove_course(file, catalog):
+    for one in chapter_proofs.prove_course(file, catalog):
         yield document.problem(one.where, one.says, one.cure)

@@ -11,19 +11,7 @@ from functools import cached_property
 from html import escape
 from typing import ClassVar
 
-from app.authoring.question_bank import (
-    IMAGE,
-    BankOption,
-    BankQuestion,
-    NotPortableError,
-    NumberBody,
-    NumberField,
-    OptionBody,
-    PairBody,
-    StepBody,
-    other_units,
-    place_links,
-)
+from app.authoring import question_bank
 from app.core.units.scales import PHYSICAL_SCALES, SCALES
 from app.course.content.catalog import Catalog
 from app.course.content.images import read_image
@@ -40,7 +28,11 @@ _PLAIN = re.compile(r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLO
 _STORED = 1e-12, 1e15  # Moodle keeps multipliers with 38 digits, 19 of them decimals
 _MATHEMATICS = re.compile(r"\$[^$]+\$")
 _MARKS = re.compile(r"[*`]|\[([^\[\]]*+)\]\([^)]*+\)")
-_TYPES: Mapping[type, str] = {OptionBody: "multichoice", PairBody: "matching", StepBody: "ordering"}
+_TYPES: Mapping[type, str] = {
+    question_bank.OptionBody: "multichoice",
+    question_bank.PairBody: "matching",
+    question_bank.StepBody: "ordering",
+}
 BEGINNING = '<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n'
 END = "</quiz>\n"
 
@@ -56,7 +48,7 @@ class MoodleWriter:
     _chapter: str = field(default="", init=False)
     _lines: list[str] = field(default_factory=list, init=False)
 
-    def add(self, chapter: str, question: BankQuestion) -> Sequence[str]:
+    def add(self, chapter: str, question: question_bank.BankQuestion) -> Sequence[str]:
         """Add the *question*, in the category of its *chapter*; what it is without there.
 
         Raises:
@@ -81,7 +73,7 @@ class MoodleWriter:
 class MoodlePage:
     """A question that was *asked*, as the templates of Moodle's types take it."""
 
-    asked: BankQuestion
+    asked: question_bank.BankQuestion
     catalog: Catalog
     address: str
 
@@ -97,7 +89,7 @@ class MoodlePage:
     def type(self) -> str:
         """What Moodle calls the type of the question."""
         body = self.asked.body
-        if isinstance(body, NumberBody):
+        if isinstance(body, question_bank.NumberBody):
             return "cloze" if len(body.fields) > 1 or body.fields[0].title else "numerical"
         return _TYPES[type(body)]
 
@@ -105,18 +97,18 @@ class MoodlePage:
     def without(self) -> tuple[str, ...]:
         """What the question does not have in a Moodle."""
         match self.asked.body:
-            case NumberBody() as body if self.type == "cloze":
-                return *self.asked.without, *other_units(body)
-            case PairBody(things) if any(thing.says for thing in things):
+            case question_bank.NumberBody() as body if self.type == "cloze":
+                return *self.asked.without, *question_bank.other_units(body)
+            case question_bank.PairBody(things) if any(thing.says for thing in things):
                 return *self.asked.without, "feedback on wrong pairs"
-            case StepBody(has_feedback=True):
+            case question_bank.StepBody(has_feedback=True):
                 return *self.asked.without, "feedback on wrong orders"
         return self.asked.without
 
     @property
     def below(self) -> str:
         """What stands below the prompt: the gaps of several numbers, or the unit of one."""
-        fields = self.asked.body.fields if isinstance(self.asked.body, NumberBody) else ()
+        fields = self.asked.body.fields if isinstance(self.asked.body, question_bank.NumberBody) else ()
         if self.type == "cloze":
             return f"<ul>{''.join(map(self._gap, fields))}</ul>"
         symbols = [escape(asked.scale.symbol) for asked in fields if asked.scale.symbol]
@@ -124,7 +116,9 @@ class MoodlePage:
 
     def html(self, markdown: str) -> str:
         """*markdown* as HTML, which shows the images that come with it."""
-        return place_links(IMAGE.sub(r'\1@@PLUGINFILE@@/\4"', self.portable(markdown)), self.address)
+        return question_bank.place_links(
+            question_bank.IMAGE.sub(r'\1@@PLUGINFILE@@/\4"', self.portable(markdown)), self.address
+        )
 
     def portable(self, markdown: str) -> str:
         """*markdown* as HTML."""
@@ -133,11 +127,11 @@ class MoodlePage:
     def files(self, markdown: str) -> Mapping[str, str]:
         """The images that *markdown* shows, in base 64, by name."""
         shown = self.portable(markdown) if "![" in markdown else ""
-        found = {match[4]: match[3] for match in IMAGE.finditer(shown)}
+        found = {match[4]: match[3] for match in question_bank.IMAGE.finditer(shown)}
         paths = {file: self.catalog.images[name] for file, name in found.items() if name in self.catalog.images}
         return {file: base64.b64encode(read_image(path)[0]).decode() for file, path in paths.items()}
 
-    def ranges(self, asked: NumberField) -> Iterator[tuple[str, str, str, str]]:
+    def ranges(self, asked: question_bank.NumberField) -> Iterator[tuple[str, str, str, str]]:
         """The grade, the middle and the half of each range of numbers, and what is said of it."""
         yield "100", _text((asked.low + asked.high) / 2), _text((asked.high - asked.low) / 2), asked.praise
         for one in asked.wrong:
@@ -146,7 +140,7 @@ class MoodlePage:
     @cached_property
     def units(self) -> Mapping[str, str]:
         """The unit that is asked for, and others of its kind with what a number in it is there."""
-        scale = self.asked.body.fields[0].scale if isinstance(self.asked.body, NumberBody) else None
+        scale = self.asked.body.fields[0].scale if isinstance(self.asked.body, question_bank.NumberBody) else None
         if scale is None or not scale.symbol:
             return {}
         found, seen = {scale.symbol: "1"}, {scale.symbol.casefold()}
@@ -159,7 +153,7 @@ class MoodlePage:
                     found[symbol] = _text(scale.factor / other.factor)
         return found
 
-    def _gap(self, asked: NumberField) -> str:
+    def _gap(self, asked: question_bank.NumberField) -> str:
         """A number of several; what has mathematics cannot be shown where its feedback goes."""
         (_, middle, half, _), *wrong = self.ranges(asked)
         told = [f"={middle}:{half}"]
@@ -170,15 +164,15 @@ class MoodlePage:
         unit = f" {escape(asked.scale.symbol)}" if asked.scale.symbol else ""
         return f"<li>{title}: {{1:NUMERICAL:{'~'.join(told)}}}{unit}</li>"
 
-    def fraction(self, option: BankOption) -> str:
+    def fraction(self, option: question_bank.BankOption) -> str:
         """The grade of an *option*."""
         body = self.asked.body
-        if not isinstance(body, OptionBody):
+        if not isinstance(body, question_bank.OptionBody):
             return "0"
         right = sum(one.is_right for one in body.options)
         wrong = len(body.options) - right
         if body.shuffled and max(right, wrong) not in _SHARES:
-            raise NotPortableError("choice: it has too many options for the grades of Moodle")
+            raise question_bank.NotPortableError("choice: it has too many options for the grades of Moodle")
         if option.is_right:
             return _SHARES[right]
         return f"-{_SHARES[wrong]}" if body.many else _part_of(option.share)
@@ -187,12 +181,12 @@ class MoodlePage:
     def pairs(self) -> Sequence[tuple[str, str]]:
         """Each thing and its partner, then the partners that go with nothing."""
         body = self.asked.body
-        if not isinstance(body, PairBody):
+        if not isinstance(body, question_bank.PairBody):
             return ()
         if any(len(thing.partners) > 1 for thing in body.things):
-            raise NotPortableError("matching: an item has several right partners")
+            raise question_bank.NotPortableError("matching: an item has several right partners")
         if any(_MATHEMATICS.search(text) for text in body.partners.values()):
-            raise NotPortableError("matching: Moodle shows no mathematics in a list of partners")
+            raise question_bank.NotPortableError("matching: Moodle shows no mathematics in a list of partners")
         pairs = [(thing.text, thing.partners[0]) for thing in body.things]
         used = {partner for _, partner in pairs}
         pairs += [("", partner) for partner in body.partners if partner not in used]
@@ -207,5 +201,5 @@ def _part_of(score: float) -> str:
     """The grade of a wrong answer that is worth *score* of the points."""
     known = {round(float(share), 3): share for share in _PARTS}
     if round(100 * score, 3) not in known:
-        raise NotPortableError("score: Moodle does not know the share of a wrong answer")
+        raise question_bank.NotPortableError("score: Moodle does not know the share of a wrong answer")
     return known[round(100 * score, 3)]

@@ -15,20 +15,8 @@ from app.core.expressions import evaluate as work_out
 from app.core.formulas import FORMULAS, Argument, Formula, FormulaResult, formula_value
 from app.core.units import parse_or_base
 from app.core.yaml_file import read_document
+from app.course.content import course
 from app.course.content.catalog import Catalog
-from app.course.content.course import (
-    BUILT_IN,
-    GROUP,
-    PACK_FILE,
-    CoursePack,
-    FormulaProof,
-    ProofFile,
-    arrange_catalog,
-    files_digest,
-    load_pack_formulas,
-    read_pack,
-    sources_of,
-)
 from app.course.kinds.schema_errors import refuse_faults
 from app.course.sandbox.runner import Runner
 from app.site.web.reference.formulas import document_formula, equation_lines
@@ -39,14 +27,14 @@ _SHOWN = 1e-12  # between the formula shown and the one computed
 _WRITE = "write two under its name in formulas/proofs.yaml: given, equals, because"
 
 
-def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterator[Problem]:
+def prove_formulas(pack: course.CoursePack, formulas: Mapping[str, Formula]) -> Iterator[Problem]:
     """Every problem of the *formulas* of *pack*, which must be loaded."""
     path = pack.formulas / PROOFS
-    proofs: Mapping[str, Sequence[FormulaProof]] = {}
+    proofs: Mapping[str, Sequence[course.FormulaProof]] = {}
     document = read_document(path) if path.exists() else None
     if document:
-        with refuse_faults(document, document.values, ProofFile):
-            proofs = ProofFile.model_validate(document.values).proofs
+        with refuse_faults(document, document.values, course.ProofFile):
+            proofs = course.ProofFile.model_validate(document.values).proofs
     short = {name.partition(".")[2]: formula for name, formula in formulas.items()}
     for name in proofs:
         if document and name not in short:
@@ -62,7 +50,7 @@ def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterato
                 yield document.problem(("proofs", name, number), says, cure)
 
 
-def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tuple[str, str]]:
+def _troubles(formula: Formula, proofs: Sequence[course.FormulaProof]) -> Iterator[tuple[str, str]]:
     """What is wrong with *formula*, and the cure."""
     yield from _troubles_of_docstring(formula)
     apart = {tuple(sorted((key, str(value)) for key, value in one.given.items())) for one in proofs}
@@ -90,7 +78,7 @@ def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
         yield ("has no source", "add `Source:` with a paper, a manual or a derivation")
 
 
-def _trouble_of_proof(formula: Formula, proof: FormulaProof) -> str:
+def _trouble_of_proof(formula: Formula, proof: course.FormulaProof) -> str:
     try:
         found = formula_value(formula, _arguments(proof))
         equals = proof.equals
@@ -104,11 +92,11 @@ def _trouble_of_proof(formula: Formula, proof: FormulaProof) -> str:
     return ""
 
 
-def _arguments(proof: FormulaProof) -> Mapping[str, Argument]:
+def _arguments(proof: course.FormulaProof) -> Mapping[str, Argument]:
     return {name: value if isinstance(value, str) else str(value) for name, value in proof.given.items()}
 
 
-def _differs(formula: Formula, proof: FormulaProof) -> str:
+def _differs(formula: Formula, proof: course.FormulaProof) -> str:
     """How the formula shown differs from the one computed, where it can be worked out."""
     try:
         given: dict[str, Any] = {name: one.default for name, one in formula.inputs.items() if not one.required}
@@ -132,7 +120,7 @@ def _differs(formula: Formula, proof: FormulaProof) -> str:
     return f"shows {shown.value:.6g} and computes {computed:.6g} for {dict(proof.given)}"
 
 
-def _takes_anything(formula: Formula, proof: FormulaProof) -> str:
+def _takes_anything(formula: Formula, proof: course.FormulaProof) -> str:
     """The first argument of which the formula does not refuse nan; empty if there is none."""
     try:
         given = formula.read(_arguments(proof))
@@ -156,7 +144,7 @@ _READ_FIRST = "its exercises are checked with --load-formulas, which runs the pa
 class CheckedPack:
     """A pack and the result of its check; *digest* is that of its formulas, if it has any."""
 
-    pack: CoursePack
+    pack: course.CoursePack
     linted: LintReport
     digest: str
     formulas: int
@@ -170,37 +158,37 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool) -> CheckedPac
         InputError: there is no pack.
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
-    if not os.path.lexists(folder / PACK_FILE):
-        inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
+    if not os.path.lexists(folder / course.PACK_FILE):
+        inside = sorted(path.parent for path in folder.glob(f"*/{course.PACK_FILE}"))
         offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
-        raise InputError(f"{folder} has no {PACK_FILE}{offer}")
-    pack = read_pack(folder)
-    files = sources_of(pack)
+        raise InputError(f"{folder} has no {course.PACK_FILE}{offer}")
+    pack = course.read_pack(folder)
+    files = course.sources_of(pack)
     problems = [*problems_of_project(pack)]
     formulas = 0
     if files and loads:
-        FORMULAS.add(functions := load_pack_formulas(pack, files))
+        FORMULAS.add(functions := course.load_pack_formulas(pack, files))
         formulas = len(functions)
         problems += prove_formulas(pack, {name: FORMULAS[name] for name in functions})
     try:
-        arrange_catalog(Catalog.read([BUILT_IN, pack.chapters]), [pack])
+        course.arrange_catalog(Catalog.read([course.BUILT_IN, pack.chapters]), [pack])
     except ContentError as error:
         problems += error.problems
     linted = LintReport(0, (), ())
     if loads or not files:
-        linted = await lint([folder], runner, [BUILT_IN])
+        linted = await lint([folder], runner, [course.BUILT_IN])
     else:
         problems.append(Problem(pack.formulas, 1, "the formulas are not loaded", _READ_FIRST))
     found = tuple(dict.fromkeys([*problems, *linted.problems]))
     return CheckedPack(
         pack=pack,
         linted=LintReport(linted.files, found, linted.notes),
-        digest=files_digest(files) if files else "",
+        digest=course.files_digest(files) if files else "",
         formulas=formulas,
     )
 
 
-def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
+def problems_of_project(pack: course.CoursePack) -> Iterator[Problem]:
     """Differences between the pack and the `pyproject.toml` of its package, if it has one."""
     path = pack.folder.absolute().parent / "pyproject.toml"
     if pack.file is None or not path.is_file():
@@ -210,11 +198,11 @@ def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
     except (OSError, ValueError) as error:
         yield Problem(path, 1, f"cannot be read: {error}", "correct it")
         return
-    points = project.get("entry-points", {}).get(GROUP, {})
+    points = project.get("entry-points", {}).get(course.GROUP, {})
     if pack.folder.absolute().name not in points.values():
-        cure = f'[project.entry-points."{GROUP}"] {pack.file.name} = "{pack.folder.name}"'
+        cure = f'[project.entry-points."{course.GROUP}"] {pack.file.name} = "{pack.folder.name}"'
         yield Problem(path, 1, "does not name the pack as an entry point", cure)
     version = project.get("version", pack.file.version)
     if version != pack.file.version:
-        says = f"version is {version}, and that of {PACK_FILE} {pack.file.version}"
+        says = f"version is {version}, and that of {course.PACK_FILE} {pack.file.version}"
         yield Problem(path, 1, says, "write the same version into both")

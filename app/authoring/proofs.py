@@ -20,7 +20,8 @@ from app.core.formulas import FORMULAS
 from app.course.content.errata import errata, terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrate, listed_inputs
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.base import Answer, EmbeddedFigures, ExerciseFigure, single_text
@@ -124,18 +125,11 @@ def _unknown(what: str, name: str, known: Mapping[str, object] | frozenset[str])
     return "" if name in known else f"no {what} is called {name!r}{nearest(name, known)}"
 
 
-def _explored(name: str, state: Mapping[str, str], _: Places) -> str:
+def _trouble_with(work: Callable[[], object]) -> str:
+    """Why *work* cannot be done; empty where it can."""
     try:
-        open_explorer(EXPLORERS, name, state)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-def _lab(name: str, _: Mapping[str, str], __: Places) -> str:
-    try:
-        lab_called(name.partition("/")[0])
-    except NotFoundError as error:
+        work()
+    except (ValueError, NotFoundError) as error:
         return str(error)
     return ""
 
@@ -144,8 +138,8 @@ _ROOMS: Mapping[str, Callable[[str, Mapping[str, str], Places], str]] = {
     "formulas": lambda name, _, __: _unknown("formula", name, FORMULAS),
     "chapters": lambda name, _, places: _unknown("chapter", name, places.chapters),
     "exercises": lambda name, _, places: _unknown("exercise", name, places.exercises),
-    "explore": _explored,
-    "labs": _lab,
+    "explore": lambda name, state, _: _trouble_with(lambda: open_explorer(EXPLORERS, name, state)),
+    "labs": lambda name, _, __: _trouble_with(lambda: lab_called(name.partition("/")[0])),
     "errata": lambda name, _, __: _unknown("erratum", name, _ANCHORS["errata"]()),
 }
 _ANCHORS: Mapping[str, Callable[[], frozenset[str]]] = {
@@ -248,11 +242,7 @@ def trouble_of_chapter_figure(figure: EmbeddedFigures | ExerciseFigure) -> str:
     """Why *figure* of a chapter, whose state is fixed, cannot be drawn; empty where it can."""
     if isinstance(figure, EmbeddedFigures):
         return trouble_of_figure(figure, {name: str(text) for name, text in figure.state.items()})
-    try:
-        illustrate(figure, NOTHING_DRAWN)
-    except ValueError as error:
-        return str(error)
-    return ""
+    return _trouble_with(lambda: illustrate(figure, NOTHING_DRAWN))
 
 
 def trouble_of_figure(figure: EmbeddedFigures, state: Mapping[str, str]) -> str:

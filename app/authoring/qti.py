@@ -14,16 +14,7 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.authoring.question_bank import (
-    IMAGE,
-    BankQuestion,
-    NumberBody,
-    OptionBody,
-    PairBody,
-    StepBody,
-    other_units,
-    place_links,
-)
+from app.authoring import question_bank
 from app.core.units import spelling
 from app.course.content.catalog import Catalog
 from app.course.content.images import read_image
@@ -35,7 +26,12 @@ _MADE = (1980, 1, 1, 0, 0, 0)  # the same questions make the same package
 _PARAGRAPH = re.compile(r"<(/?)p>")
 _NAMED = re.compile(r"&(?!lt;|gt;|amp;|quot;|#)\w+;")  # characters that XML has no name for
 _ORDER_OF_LIST = re.compile(r'(<ol) start="\d+"')
-_KINDS: Mapping[type, str] = {NumberBody: "numbers", OptionBody: "options", PairBody: "pairs", StepBody: "steps"}
+_KINDS: Mapping[type, str] = {
+    question_bank.NumberBody: "numbers",
+    question_bank.OptionBody: "options",
+    question_bank.PairBody: "pairs",
+    question_bank.StepBody: "steps",
+}
 
 
 @dataclass(slots=True)
@@ -48,7 +44,7 @@ class QtiWriter:
     file: ClassVar[str] = "FILE.zip"
     _items: dict[str, tuple[str, Mapping[str, bytes]]] = field(default_factory=dict, init=False)
 
-    def add(self, _chapter: str, question: BankQuestion) -> Sequence[str]:
+    def add(self, _chapter: str, question: question_bank.BankQuestion) -> Sequence[str]:
         """Add the *question*; what it is without."""
         page = QtiPage(question, self.catalog, self.address)
         self._items[page.name] = page.item(), page.images
@@ -71,7 +67,7 @@ class QtiWriter:
 class QtiPage:
     """A question that was *asked*, as the templates of items take it, and the *images* that they show, by path."""
 
-    asked: BankQuestion
+    asked: question_bank.BankQuestion
     catalog: Catalog
     address: str
     images: dict[str, bytes] = field(default_factory=dict, init=False)
@@ -85,9 +81,9 @@ class QtiPage:
     def without(self) -> tuple[str, ...]:
         """What the item does not have."""
         body, lost = self.asked.body, ["hints"] if self.asked.hints else []
-        if isinstance(body, NumberBody):
-            lost += other_units(body)
-        if isinstance(body, StepBody):
+        if isinstance(body, question_bank.NumberBody):
+            lost += question_bank.other_units(body)
+        if isinstance(body, question_bank.StepBody):
             lost += ["points for a part of the order", *(["feedback on wrong orders"] if body.has_feedback else [])]
         return *self.asked.without, *lost
 
@@ -99,11 +95,11 @@ class QtiPage:
     def right(self) -> Sequence[str]:
         """The identifiers of a right response."""
         match self.asked.body:
-            case OptionBody(options):
+            case question_bank.OptionBody(options):
                 return [f"option-{one.key}" for one in options if one.is_right]
-            case PairBody(things):
+            case question_bank.PairBody(things):
                 return [_pair(thing.key, thing.partners[0]) for thing in things]
-            case StepBody(steps):
+            case question_bank.StepBody(steps):
                 return [f"step-{key}" for key in steps]
         return ()
 
@@ -111,12 +107,12 @@ class QtiPage:
     def points(self) -> Mapping[str, float]:
         """What each choice, or each pair, is worth."""
         match self.asked.body:
-            case OptionBody(options, True):
+            case question_bank.OptionBody(options, True):
                 each = 1 / len(options)
                 return {f"option-{one.key}": each if one.is_right else -each for one in options}
-            case OptionBody(options):
+            case question_bank.OptionBody(options):
                 return {f"option-{one.key}": float(one.is_right) or one.share for one in options}
-            case PairBody(things):
+            case question_bank.PairBody(things):
                 return {_pair(thing.key, one): 1 / len(things) for thing in things for one in thing.partners}
         return {}
 
@@ -128,7 +124,7 @@ class QtiPage:
     @property
     def wrong(self) -> Mapping[str, str]:
         """Each wrong pair of which something is said, and what."""
-        things = self.asked.body.things if isinstance(self.asked.body, PairBody) else ()
+        things = self.asked.body.things if isinstance(self.asked.body, question_bank.PairBody) else ()
         return {_pair(thing.key, partner): says for thing in things for partner, says in thing.says.items()}
 
     def blocks(self, markdown: str) -> Markup:
@@ -151,12 +147,12 @@ class QtiPage:
 
     def _xml(self, written: str) -> Markup:
         """HTML that this site has *written*, whose images are in the package from now on."""
-        plain = place_links(str(written), self.address)
+        plain = question_bank.place_links(str(written), self.address)
         plain = _NAMED.sub(lambda found: unescape(found[0]), _ORDER_OF_LIST.sub(r"\1", plain))
-        for found in IMAGE.finditer(plain):
+        for found in question_bank.IMAGE.finditer(plain):
             if found[3] in self.catalog.images:
                 self.images[found[2].removeprefix("/")] = read_image(self.catalog.images[found[3]])[0]
-        return Markup(IMAGE.sub(r'\1..\2"', plain).replace("<math", f'<math xmlns="{_MATHML}"'))
+        return Markup(question_bank.IMAGE.sub(r'\1..\2"', plain).replace("<math", f'<math xmlns="{_MATHML}"'))
 
 
 def _pair(thing: str, partner: str) -> str:

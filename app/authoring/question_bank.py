@@ -194,18 +194,11 @@ def _number_field(name: str, key: AnswerKey, title: str) -> NumberField:
 
 
 def _option_body(exercise: Choice, seed: int) -> QuestionBody:
-    right, drawn = exercise.right(seed), exercise.draw(seed)
-    options = (
-        BankOption(
-            shown.key,
-            shown.text,
-            shown.key in right,
-            exercise.options[shown.key].score,
-            exercise.fill(exercise.options[shown.key].says, drawn),
-        )
-        for shown in exercise.question(seed).options
-    )
-    return OptionBody(tuple(options), exercise.many)
+    right, drawn, found = exercise.right(seed), exercise.draw(seed), []
+    for shown in exercise.question(seed).options:
+        option, is_right = exercise.options[shown.key], shown.key in right
+        found.append(BankOption(shown.key, shown.text, is_right, option.score, exercise.fill(option.says, drawn)))
+    return OptionBody(tuple(found), exercise.many)
 
 
 def _line_options(exercise: BuggyLine, seed: int) -> Iterator[BankOption]:
@@ -218,17 +211,12 @@ def _line_options(exercise: BuggyLine, seed: int) -> Iterator[BankOption]:
 
 
 def _pair_body(exercise: Match, seed: int) -> QuestionBody:
-    drawn, question = exercise.draw(seed), exercise.question(seed)
-    things = (
-        BankThing(
-            shown.key,
-            shown.text,
-            tuple(exercise.things[shown.key].partners),
-            {key: exercise.fill(says, drawn) for key, says in exercise.things[shown.key].says.items()},
-        )
-        for shown in question.things
-    )
-    return PairBody(tuple(things), {shown.key: shown.text for shown in question.partners})
+    drawn, question, found = exercise.draw(seed), exercise.question(seed), []
+    for shown in question.things:
+        thing = exercise.things[shown.key]
+        says = {key: exercise.fill(text, drawn) for key, text in thing.says.items()}
+        found.append(BankThing(shown.key, shown.text, tuple(thing.partners), says))
+    return PairBody(tuple(found), {shown.key: shown.text for shown in question.partners})
 
 
 def _step_body(exercise: Order, seed: int) -> QuestionBody:

@@ -5,17 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.core.expressions import (
-    ExpressionError,
-    Quantity,
-    blank_slots,
-    evaluate,
-    fill,
-    names_in,
-    parse_expression,
-    slots,
-    words_after_slots,
-)
+from app.core import expressions
 from app.core.expressions.template import without_tags
 from app.core.formulas import FORMULAS
 from app.core.units import RATIO, Dimension, scale_of
@@ -95,10 +85,10 @@ class Script:
     @cached_property
     def slots(self) -> Sequence[str]:
         """The slots in the texts, each once."""
-        return list(dict.fromkeys(slot for _, text in self.texts for slot in slots(without_tags(text))))
+        return list(dict.fromkeys(slot for _, text in self.texts for slot in expressions.slots(without_tags(text))))
 
     @cached_property
-    def names(self) -> Mapping[str, Quantity]:
+    def names(self) -> Mapping[str, expressions.Quantity]:
         """The numbers of variant 0."""
         return self.drawings[0].names
 
@@ -143,9 +133,9 @@ def prove_displays(script: Script) -> Iterator[Finding]:
 
 def _trouble(script: Script, slot: str, word: str, drawn: Draw) -> tuple[str, str] | None:
     try:
-        shown = fill(f"{{{slot}}}", drawn.names, drawn.shown)
-        value = evaluate(slot.partition("|")[0], drawn.names)
-    except ExpressionError:  # reported elsewhere, or a word
+        shown = expressions.fill(f"{{{slot}}}", drawn.names, drawn.shown)
+        value = expressions.evaluate(slot.partition("|")[0], drawn.names)
+    except expressions.ExpressionError:  # reported elsewhere, or a word
         return None
     if _UNIT_WORD.fullmatch(word) and value.dimension != RATIO.dimension:
         return f"shows two units: {shown} {word}", "divide by the unit: {time / (1 h)} hours"
@@ -155,7 +145,7 @@ def _trouble(script: Script, slot: str, word: str, drawn: Draw) -> tuple[str, st
     return None
 
 
-def _hides_rounding(script: Script, shown: str, value: Quantity, drawn: Draw) -> bool:
+def _hides_rounding(script: Script, shown: str, value: expressions.Quantity, drawn: Draw) -> bool:
     """Whether *shown* is a whole number, and an exact answer is *value* rounded to another one."""
     if not _WHOLE.fullmatch(shown) or abs(value.value - round(value.value)) < _EXACT:
         return False
@@ -216,11 +206,8 @@ def _trouble_of_kind(key: AnswerKey) -> Iterator[tuple[Where, str, str]]:
     if asked.quantity and asked.scale.unit is not RATIO:
         yield ("quantity",), f"{asked.unit} says what it is", "remove it"
     if asked.sort == "probability" and not 0 <= key.right <= 1:
-        yield (
-            ("quantity",),
-            f"is {asked.shown(key.right)}, and a probability is from 0 to 1",
-            "quantity: share, or factor",
-        )
+        says = f"is {asked.shown(key.right)}, and a probability is from 0 to 1"
+        yield ("quantity",), says, "quantity: share, or factor"
     if not asked.is_count:
         return
     if not _is_whole(right):
@@ -281,7 +268,7 @@ class WrittenNumber:
         """Whether it has enough digits not to be there by chance."""
         return len(re.sub(r"\D", "", self.number).strip("0")) >= _DISTINCTIVE
 
-    def equals(self, quantity: Quantity | None) -> bool:
+    def equals(self, quantity: expressions.Quantity | None) -> bool:
         """Whether it equals *quantity*, to its printed precision."""
         return (
             quantity is not None
@@ -296,7 +283,7 @@ def written_numbers(text: str) -> Iterator[WrittenNumber]:
     >>> [(f.text, f.value, sorted(f.nouns)) for f in written_numbers("Four chunks at 1,024 GB/s")]
     [('Four chunks', 4.0, ['chunk']), ('1,024 GB/s', 1024000000000.0, ['gb/s'])]
     """
-    for match in _NUMBER.finditer(blank_slots(text)):
+    for match in _NUMBER.finditer(expressions.blank_slots(text)):
         number, unit = match["number"], match["unit"] or ""
         scale = scale_of("%" if unit == "per cent" else unit)
         large = (match["large"] or "").strip(" -")
@@ -348,7 +335,7 @@ def _stands_for(script: Script, written: WrittenNumber, nouns: dict[str, set[str
         if len({written.equals(drawn.names.get(name)) for drawn in script.drawings}) > 1:
             return name
     if written.is_distinctive:
-        for slot in sorted({slot for _, text in script.texts for slot in slots(text)}):
+        for slot in sorted({slot for _, text in script.texts for slot in expressions.slots(text)}):
             if len({_is_shown(written, slot, drawn) for drawn in script.drawings}) > 1:
                 return slot
     return ""
@@ -357,8 +344,8 @@ def _stands_for(script: Script, written: WrittenNumber, nouns: dict[str, set[str
 def _is_shown(written: WrittenNumber, slot: str, drawn: Draw) -> bool:
     """Whether *slot* is displayed with the digits of *written*."""
     try:
-        shown = fill(f"{{{slot}}}", drawn.names, drawn.shown)
-    except ExpressionError:  # reported elsewhere
+        shown = expressions.fill(f"{{{slot}}}", drawn.names, drawn.shown)
+    except expressions.ExpressionError:  # reported elsewhere
         return False
     return shown.lstrip("$").partition(" ")[0] == written.number
 
@@ -367,7 +354,7 @@ def _nouns(script: Script) -> dict[str, set[str]]:
     """The nouns that each number counts: its own name, and the words that follow it in texts."""
     found = {name: {_singular(name.replace("_", "-"))} for name in script.varying}
     for _, text in script.texts:
-        for name, word in words_after_slots(text):
+        for name, word in expressions.words_after_slots(text):
             found.setdefault(name, set()).add(_singular(word))
     return found
 
@@ -424,8 +411,8 @@ def _needed(script: Script, expression: str, shown: set[str]) -> set[str]:
 def _inputs(expression: str, script: Script) -> set[str]:
     """The names that *expression* uses; a bare formula uses its arguments."""
     try:
-        found = names_in(parse_expression(expression, script.names))
-    except ExpressionError:  # reported elsewhere
+        found = expressions.names_in(expressions.parse_expression(expression, script.names))
+    except expressions.ExpressionError:  # reported elsewhere
         return set()
     for name in list(found):
         if name in FORMULAS and f"{name}(" not in expression.replace(" ", ""):

@@ -27,7 +27,7 @@ from app.core.errors import InputError, UnavailableError
 PLATFORM = "pyemscripten_2026_0_wasm32"  # of the Pyodide that an export has
 # What pydantic is made of, with the digests of its wheels (SHA-256).
 WHEELS = {
-    "annotated_types-0.8.0-py3-none-any.whl": ("f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"),
+    "annotated_types-0.8.0-py3-none-any.whl": "f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0",
     "pydantic-2.14.4-py3-none-any.whl": ("653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"),
     f"pydantic_core-2.50.5-cp314-cp314-{PLATFORM}.whl": (
         "b2910ec0fa5aeb9bef70156f2b79f4783978fdcfaa7b2f1b5d1814458d2e79a1"
@@ -106,8 +106,7 @@ def _fetch(folder: Path) -> None:
 
 def _command(folder: str) -> str:
     """The command that fetches the wheels into *folder*."""
-    wanted = (name.split("-") for name in WHEELS)
-    packages = " ".join(f"{name}=={version}" for name, version, *_ in wanted)
+    packages = " ".join("==".join(name.split("-")[:2]) for name in WHEELS)
     python = "--implementation cp --python-version 314 --abi cp314 --abi none"
     return (
         f"pip download --no-deps --only-binary=:all: --platform {PLATFORM} --platform any {python}"
@@ -353,12 +352,9 @@ START = "app.desk"
 _NAMED = (
     "app.site.web.home.page", "app.site.web.course.chapter",
     "app.site.web.exercise.routes", "app.site.web.exercise.pad", "app.site.web.explore.explorer_page",
-    "app.site.web.explore.explorer_page", "app.site.web.labs.run",
-    "app.site.web.reference.formulas",
-    "app.site.web.search.page", "app.site.web.progress.page", "app.site.web.reference.errata",
-    "app.site.web.reference.errata", "app.exporting.omissions", "app.exporting.skeletons",
-    "app.labs.evidence.faults",
-    "app.core.published.sources",
+    "app.site.web.labs.run", "app.site.web.reference.formulas", "app.site.web.search.page",
+    "app.site.web.progress.page", "app.site.web.reference.errata", "app.exporting.omissions",
+    "app.exporting.skeletons", "app.labs.evidence.faults", "app.core.published.sources",
 )  # fmt: skip
 # Packages that list their own modules.
 _LISTED = ("app.core.formulas", "app.course.explorers", "app.course.illustrations", "app.site.web.exercise.views")

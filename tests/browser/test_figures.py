@@ -11,7 +11,9 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from app.core.measurements.published import SAMPLES
 from app.core.measurements.trace.redaction import slim
-from app.course.explorers import EXPLORERS, address_text, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
+from app.course.explorers.controls import address_text
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 

@@ -10,7 +10,8 @@ from app.core.expressions import ExpressionError, evaluate, fill, slots
 from app.core.translation import LANGUAGES, SOURCE, speaking
 from app.core.units.scales import SCALES, singular
 from app.course.content.catalog import Catalog
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.course.kinds import Exercise
 from app.course.kinds.code.function import Function
 from app.course.kinds.drawn_values import Draw

@@ -8,7 +8,8 @@ from app.core.charts.svg import to_svg
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from app.course.content.errata import errata, terms
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.labs.spec import known_labs
 from tests.each import each
 

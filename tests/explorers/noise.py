@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from app.core.charts.svg import Figure
-from app.course.explorers import ExplorerOutput
+from app.course.explorers.base import ExplorerOutput
 
 NOISE = re.compile(r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b")
 ONE_OF_SEVERAL = re.compile(

@@ -5,7 +5,8 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.course.explorers import Explorer, ExplorerOutput, Slider, Values, read_controls
+from app.course.explorers.base import Explorer, ExplorerOutput, Values
+from app.course.explorers.controls import Slider, read_controls
 
 States = Callable[[Explorer], Iterator[dict[str, str]]]  # the settings that are tried
 _CORNERS = 24  # of an explorer with many controls

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.course.explorers import (
-    EXPLORERS,
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import Values, open_explorer
+from app.course.explorers.controls import (
     Select,
     Slider,
-    Values,
     address_text,
     group_controls,
-    open_explorer,
     read_controls,
+    shown_text,
+    slider_place,
 )
-from app.course.explorers.controls import shown_text, slider_place
 from tests.each import each
 
 RANKS = Slider(name="ranks", label="Ranks", ends=(2, 12), default=8)

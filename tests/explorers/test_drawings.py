@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from app.core.charts.plot import Plot
-from app.course.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import Explorer, Values
+from app.course.explorers.controls import Slider, read_controls
 from tests.each import each
 
 

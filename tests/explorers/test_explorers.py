@@ -19,18 +19,9 @@ from app.core.formulas.precision.formats import NumberFormat
 from app.core.simulators.links import buckets, gathers
 from app.core.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
 from app.course.content.catalog import Catalog
-from app.course.explorers import (
-    EXPLORERS,
-    ExplorerOutput,
-    Select,
-    Slider,
-    Values,
-    address_text,
-    explorer_pages,
-    open_explorer,
-    predicted_figure,
-    read_controls,
-)
+from app.course.explorers import EXPLORERS, explorer_pages
+from app.course.explorers.base import ExplorerOutput, Values, open_explorer, predicted_figure
+from app.course.explorers.controls import Select, Slider, address_text, read_controls
 from app.course.explorers.published_runs import LLAMA
 from tests.each import each
 from tests.oracles.overlap import backward_pass, sharded_forward

@@ -10,8 +10,9 @@ from app.core.formulas.layout import fits, step_time, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.units import SECOND
-from app.course.explorers import EXPLORERS, ExplorerOutput, KeyFigure, Values, address_text, read_controls
-from app.course.explorers.base import describe_change, with_ghosts
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import ExplorerOutput, KeyFigure, Values, describe_change, with_ghosts
+from app.course.explorers.controls import address_text, read_controls
 from app.course.explorers.projection import MOST, project_run
 from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
 from app.course.explorers.run_fit import FIT, layout_words

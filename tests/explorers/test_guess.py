@@ -6,16 +6,9 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.course.explorers import (
-    EXPLORERS,
-    Slider,
-    Values,
-    address_text,
-    explorer_pages,
-    guess_question,
-    predicted_figure,
-    read_controls,
-)
+from app.course.explorers import EXPLORERS, explorer_pages
+from app.course.explorers.base import Values, guess_question, predicted_figure
+from app.course.explorers.controls import Slider, address_text, read_controls
 from app.course.kinds.base import EmbeddedFigures
 from app.site.web.explore.figures import embedded_view
 from tests.each import each

@@ -6,7 +6,8 @@ import pytest
 
 from app.core.charts.axes import Drawing
 from app.core.charts.motion import Motion
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from tests.charts.tones import HUES, LEAST, contrast, themes
 from tests.each import each
 from tests.explorers.states import States, edges, ends, states

@@ -26,9 +26,6 @@ from app.course.kinds.code.calls import (
     returns_nothing,
     round_result,
     says_of_call,
-    says_of_nothing,
-    says_of_secret,
-    says_of_secret_nothing,
     source_in,
 )
 from app.course.kinds.code.function import (
@@ -239,10 +236,10 @@ def test_rounded_is_what_has_fewer_figures_and_is_right_to_a_tenth_of_a_percent(
 
 
 def test_what_is_secret_is_not_said() -> None:
-    assert says_of_secret(call(8), CallReturned(9)) == "`f(2)` should not return `9`: work it out by hand."
-    assert says_of_secret(call(8), BROKEN) == "`f(2)`: Line 3: `ValueError: no`"
-    assert says_of_secret_nothing(call(8), NONE) == "`f(2)` returned nothing: is a `return` missing?"
-    assert "should return **8** but returned nothing" in says_of_nothing(call(8), NONE)
+    assert says_of_call(call(8), CallReturned(9), secret=True) == "`f(2)` should not return `9`: work it out by hand."
+    assert says_of_call(call(8), BROKEN, secret=True) == "`f(2)`: Line 3: `ValueError: no`"
+    assert says_of_call(call(8), NONE, secret=True, nothing=True) == "`f(2)` returned nothing: is a `return` missing?"
+    assert "should return **8** but returned nothing" in says_of_call(call(8), NONE, nothing=True)
 
 
 @each(

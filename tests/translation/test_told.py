@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from app.core.measurements.exhibits import exhibits
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
-from app.course.explorers import EXPLORERS, open_explorer, translate_explored
-from app.course.explorers.base import ExplorerOutput, KeyFigure
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import ExplorerOutput, KeyFigure, open_explorer, translate_explored
 from tests.translation.test_terms import WHOLE
 
 ENGLISH = re.compile(r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b")

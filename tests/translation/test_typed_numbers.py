@@ -16,7 +16,8 @@ from app.core.formulas.presets import Cluster
 from app.core.translation import LANGUAGES, Numeral, speaking, translate
 from app.core.units import clear_text, in_english, list_in_english
 from app.course.content.catalog import Catalog
-from app.course.explorers import EXPLORERS, Slider, address_text
+from app.course.explorers import EXPLORERS
+from app.course.explorers.controls import Slider, address_text
 from app.course.kinds.design import Knob
 from app.labs.spec import Lab, Parameter, known_labs, read_job
 from app.site.web.labs.predictions import read_run_prediction, read_typed_parameter

@@ -95,7 +95,7 @@ def test_a_page_hides_its_number_until_it_was_predicted(catalog: Catalog) -> Non
 
 def judged(catalog: Catalog) -> str:
     """The number that is asked for, as it is shown."""
-    from app.course.explorers import predicted_figure
+    from app.course.explorers.base import predicted_figure
     from app.site.web.explore.state import explore_values
 
     values, _ = control_values(RING, {})

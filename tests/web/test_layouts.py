@@ -16,7 +16,8 @@ from app.core.predicting.estimate import estimate
 from app.core.predicting.reader import PredictionReader
 from app.core.searching import SearchResult, Space
 from app.core.units import SECOND, show
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.course.explorers.placements import placement
 from app.course.explorers.published_runs import RUNS
 from app.course.explorers.run_fit import layout_words

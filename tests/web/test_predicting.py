@@ -11,8 +11,9 @@ from markupsafe import Markup
 from app.core.units import BYTE, SECOND
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
-from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
-from app.course.explorers.base import ExplainedMistakes
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import ExplainedMistakes, KeyFigure, Values, open_explorer, predicted_figure
+from app.course.explorers.controls import read_controls
 from app.course.explorers.words import remainder
 from app.course.kinds.numeric import Numeric
 from app.site.markdown import inline_html

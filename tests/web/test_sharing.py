@@ -6,7 +6,8 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
-from app.course.explorers import EXPLORERS, open_explorer, predicted_figure
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer, predicted_figure
 from tests.each import each
 from tests.pages import RUN
 

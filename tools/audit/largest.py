@@ -1,7 +1,8 @@
 """The state of an explorer that draws most, which is the slowest to show."""
 
 from app.core.charts.svg import to_svg
-from app.course.explorers import Explorer, Select, Values, read_controls
+from app.course.explorers.base import Explorer, Values
+from app.course.explorers.controls import Select, read_controls
 from app.site.web.explore.state import url_state
 from app.site.web.urls import explorer_url
 

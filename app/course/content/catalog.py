@@ -10,17 +10,9 @@ from pathlib import Path
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.translation import SOURCE, translate
 from app.core.yaml_file import YamlDocument
+from app.course.content import topic_file
 from app.course.content.images import images_in
 from app.course.content.outline import COURSE_FILE, CourseOutline, CoursePart, misnamed, read_outline
-from app.course.content.topic_file import (
-    TOPIC_FILE,
-    ChapterFact,
-    ReadingQuestion,
-    Route,
-    TopicFile,
-    opening_parts,
-    with_places_after,
-)
 from app.course.content.translations import (
     LanguageTexts,
     collect_problems,
@@ -51,16 +43,16 @@ class Topic:
     summary: str = ""
     opening: str = ""
     closing: str = ""
-    facts: tuple[ChapterFact, ...] = ()
+    facts: tuple[topic_file.ChapterFact, ...] = ()
     figures: tuple[EmbeddedFigures | ExerciseFigure, ...] = ()
-    questions: tuple[ReadingQuestion, ...] = ()
+    questions: tuple[topic_file.ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
-    routes: tuple[Route, ...] = ()
+    routes: tuple[topic_file.Route, ...] = ()
     placement: str = ""  # the id of the exercise that the placement asks; empty: none
     parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
     language: str = SOURCE
     on_path: frozenset[str] = frozenset()
-    files: tuple[tuple[str, TopicFile], ...] = ()
+    files: tuple[tuple[str, topic_file.TopicFile], ...] = ()
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -85,7 +77,7 @@ class Topic:
     @cached_property
     def reading(self) -> int:
         """Minutes that its opening takes to read."""
-        words = [word for part in opening_parts(self.opening) for word in part.text.split()]
+        words = [word for part in topic_file.opening_parts(self.opening) for word in part.text.split()]
         return max(1, round(len(words) / _WORDS_A_MINUTE))
 
 
@@ -229,12 +221,14 @@ def _spoken(topic: Topic, ours: LanguageTexts) -> Topic:
     )
 
 
-def _with_texts(topic: Topic, files: Sequence[TopicFile]) -> Topic:
+def _with_texts(topic: Topic, files: Sequence[topic_file.TopicFile]) -> Topic:
     """*topic* with the texts of *files*, one after the other; the later ones under their titles."""
     opening, closing = files[0].opening, files[0].closing
     figures, questions = [*files[0].figures], len(files[0].questions)
     for file in files[1:]:
-        opening = f"{opening.rstrip()}\n\n## {file.title}\n\n{with_places_after(file.opening, figures, questions)}"
+        opening = (
+            f"{opening.rstrip()}\n\n## {file.title}\n\n{topic_file.with_places_after(file.opening, figures, questions)}"
+        )
         closing = f"{closing.rstrip()}\n\n{file.closing}"
         figures, questions = [*figures, *file.figures], questions + len(file.questions)
     facts = {(fact.formula, fact.says): fact for file in files for fact in file.facts}
@@ -292,7 +286,7 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
 class ChapterFolder:
     """What is in the folder of a chapter, by itself; *topic* is its topic file, if it is there and valid."""
 
-    topic: TopicFile | None
+    topic: topic_file.TopicFile | None
     exercises: tuple[Exercise, ...]
     images: tuple[tuple[str, Path], ...]
     spoken: Mapping[str, LanguageTexts]
@@ -307,15 +301,18 @@ def read_chapter_folder(folder: Path) -> ChapterFolder:
     problems: list[Problem] = []
     paths = sorted(folder.glob(f"*{_SUFFIX}"))
     read = cache(read_topic)  # its exercises look into it, too
-    exercises, topics = dict[Path, tuple[Exercise, YamlDocument]](), dict[Path, tuple[TopicFile, YamlDocument]]()
+    exercises, topics = (
+        dict[Path, tuple[Exercise, YamlDocument]](),
+        dict[Path, tuple[topic_file.TopicFile, YamlDocument]](),
+    )
     for path in paths:
-        if path.name == TOPIC_FILE or is_translation(path):
+        if path.name == topic_file.TOPIC_FILE or is_translation(path):
             continue
         with collect_problems(problems):
             exercises[path] = read_exercise(path, folder.name, read)
-    if os.path.lexists(folder / TOPIC_FILE):
+    if os.path.lexists(folder / topic_file.TOPIC_FILE):
         with collect_problems(problems):
-            topics[folder / TOPIC_FILE] = read(folder / TOPIC_FILE)
+            topics[folder / topic_file.TOPIC_FILE] = read(folder / topic_file.TOPIC_FILE)
     return ChapterFolder(
         topic=next((topic for topic, _ in topics.values()), None),
         exercises=tuple(exercise for exercise, _ in exercises.values()),
@@ -338,7 +335,7 @@ def _topic(folder: Path, earlier: Topic | None, chapter: ChapterFolder, problems
             problems.append(Problem(path, 1, says, "give the file another name"))
     exercises = [*before, *chapter.exercises]
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
-    path = folder / TOPIC_FILE
+    path = folder / topic_file.TOPIC_FILE
     if earlier and not path.exists():
         core = frozenset(one.id for one in exercises if one.core)
         return replace(earlier, exercises=tuple(exercises), on_path=core)
@@ -348,7 +345,7 @@ def _topic(folder: Path, earlier: Topic | None, chapter: ChapterFolder, problems
         problems.append(Problem(path, 1, says, cure))
         return None
     if not os.path.lexists(path):
-        says = f"the chapter {folder.name!r} has no {TOPIC_FILE}"
+        says = f"the chapter {folder.name!r} has no {topic_file.TOPIC_FILE}"
         problems.append(Problem(path, 1, says, _NEW_CHAPTER))
         return None
     file = chapter.topic

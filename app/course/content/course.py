@@ -150,6 +150,11 @@ class CoursePack:
     document: YamlDocument | None = None
 
     @property
+    def name(self) -> str:
+        """Its name; empty without a `pack.yaml`."""
+        return self.file.name if self.file else ""
+
+    @property
     def formulas(self) -> Path:
         """The folder of its formulas, which need not exist."""
         return self.folder / "formulas"
@@ -228,7 +233,7 @@ def read_packs(folders: list[Path]) -> list[CoursePack]:
         except ContentError as error:
             problems += error.problems
             continue
-        name = pack.file.name if pack.file else str(folder)
+        name = pack.name or str(folder)
         if name in found:
             says = f"name: a pack called {name!r} is in {found[name].folder} as well"
             problems.append(pack.problem(("name",), says, "use one of them, or rename one"))
@@ -324,7 +329,7 @@ def _source(path: Path) -> bytes:
 
 def namespace(pack: CoursePack) -> str:
     """What its formulas are called before the dot: the name of the pack, with underscores."""
-    return pack.file.name.replace("-", "_") if pack.file else ""
+    return pack.name.replace("-", "_")
 
 
 def files_digest(files: Mapping[Path, bytes]) -> str:
@@ -337,9 +342,8 @@ def files_digest(files: Mapping[Path, bytes]) -> str:
 
 def is_agreed(settings: Settings, pack: CoursePack, files: Mapping[Path, bytes]) -> bool:
     """Whether the operator has agreed to run *files*: by their digest, or to the whole folder."""
-    name = pack.file.name if pack.file else ""
     folders = {Path(one).resolve() for one in settings.pack_code if "@" not in one}
-    return f"{name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
+    return f"{pack.name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
 
 
 def load_pack_formulas(pack: CoursePack, files: Mapping[Path, bytes]) -> Mapping[str, FunctionType]:
@@ -446,8 +450,7 @@ def _agreed(settings: Settings, pack: CoursePack) -> Mapping[str, FunctionType]:
     files = sources_of(pack)
     if files and not is_agreed(settings, pack, files):
         says = f"{_CALM}: they are loaded only if you agree"
-        name = pack.file.name if pack.file else ""
-        cure = f"read them, then set WALLCLOCK_PACK_CODE={name}@{files_digest(files)}"
+        cure = f"read them, then set WALLCLOCK_PACK_CODE={pack.name}@{files_digest(files)}"
         raise ContentError([Problem(pack.formulas, 1, says, cure)])
     return load_pack_formulas(pack, files)
 
@@ -459,9 +462,7 @@ def arrange_catalog(catalog: Catalog, packs: Sequence[CoursePack]) -> Catalog:
         ContentError: a pack names a chapter or an exercise that there is not, two packs bring a
             front page, or nothing is left.
     """
-    problems: list[Problem] = []
-    for pack in packs:
-        problems += _unknown(catalog, pack)
+    problems = [problem for pack in packs for problem in _unknown(catalog, pack)]
     fronts = [pack for pack in packs if pack.file and pack.file.home]
     for other in fronts[1:]:
         says = f"home: the pack in {fronts[0].folder} brings a front page as well"

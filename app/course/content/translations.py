@@ -218,18 +218,13 @@ def _wrong(document: YamlDocument, where: Where, text: str, originals: Mapping[W
     if where not in originals:
         yield document.problem(where, "the original has no text there", _CURE)
         return
-    before, after = _placeholders(originals[where]), _placeholders(text)
+    # The drawn values that are shown, outside of mathematics, whose braces mean more.
+    before, after = (Counter(_FILLED.findall(_MATH.sub(" ", one))) for one in (originals[where], text))
     if before != after:
         lost, new = sorted((before - after).elements()), sorted((after - before).elements())
         parts = (("lacks", lost), ("adds", new))
         told = " and ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
-        says = f"the translation {told}"
-        yield document.problem(where, says, "say each drawn value as often as the original does")
-
-
-def _placeholders(text: str) -> Counter[str]:
-    """The drawn values that *text* shows, outside of mathematics, whose braces mean more."""
-    return Counter(_FILLED.findall(_MATH.sub(" ", text)))
+        yield document.problem(where, f"the translation {told}", "say each drawn value as often as the original does")
 
 
 _SUFFIX = ".yaml"

@@ -23,11 +23,9 @@ def _checkpoints(values: Values) -> ExplorerOutput:
     first, last = min(young / _AROUND, interval), max(young * _AROUND, interval)
     taken = [first * (last / first) ** (place / _POINTS) for place in range(_POINTS + 1)]
     wastes = tuple((t, min(1.0, expected_waste(t, cost, mtbf, restart))) for t in taken)
-    simulated = tuple(
-        (young * place, _simulated(young * place, cost, mtbf, restart))
-        for place in _PLACES
-        if young * place + cost + restart < _HOPELESS * mtbf
-    )
+    near = [t for t in (young * place for place in _PLACES) if t + cost + restart < _HOPELESS * mtbf]
+    runs = [(t, run_until(1, _INTERVALS, t, cost, mtbf, restart)) for t in near]
+    simulated = tuple((t, 1 - run.kept / run.clock) for t, run in runs)
     series = [Series(Color.BLUE, translate("first order"), wastes)]
     series += [Series(Color.ORANGE, translate("simulated"), simulated)] if simulated else []
     own = expected_waste(interval, cost, mtbf, restart)
@@ -81,12 +79,6 @@ def _checkpoints(values: Values) -> ExplorerOutput:
 def _wasted(share: float) -> str:
     """A *share* of the time by the first-order formula, which has more than all of it far from the optimum."""
     return percent_text(share) if share <= 1 else translate("more than all")
-
-
-def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> float:
-    """Wasted share of the time in a simulated run of many intervals."""
-    run = run_until(1, _INTERVALS, interval, cost, mtbf, restart)
-    return 1 - run.kept / run.clock
 
 
 CHECKPOINTS = Explorer(

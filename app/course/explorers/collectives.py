@@ -5,17 +5,7 @@ from dataclasses import replace
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.formulas.collectives import (
-    double_binary_tree_all_reduce_time,
-    hierarchical_all_reduce_time,
-    naive_all_reduce_time,
-    ring_all_reduce_bytes,
-    ring_all_reduce_steps,
-    ring_all_reduce_time,
-    ring_double_tree_crossover_size,
-    tree_all_reduce_steps,
-    tree_all_reduce_time,
-)
+from app.core.formulas import collectives
 from app.core.motions.rings import ring_beside_tree
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
@@ -40,7 +30,7 @@ def compare_algorithms(values: Values) -> ExplorerOutput:
     algorithms = _algorithms(values)
     own = {name: time(size) for name, time in algorithms.items()}
     fastest = min(own, key=lambda name: own[name])
-    crossover = ring_double_tree_crossover_size(ranks, values.number("bandwidth"), values.number("latency"))
+    crossover = collectives.ring_double_tree_crossover_size(ranks, values.number("bandwidth"), values.number("latency"))
     says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
     marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
     if _SIZES[0] < crossover < _SIZES[-1]:
@@ -54,8 +44,8 @@ def compare_algorithms(values: Values) -> ExplorerOutput:
         size=show(size, BYTE),
         ranks=ranks,
         fastest=translate(fastest),
-        ring_all_reduce_steps=ring_all_reduce_steps(ranks),
-        tree_all_reduce_steps=tree_all_reduce_steps(ranks),
+        ring_all_reduce_steps=collectives.ring_all_reduce_steps(ranks),
+        tree_all_reduce_steps=collectives.tree_all_reduce_steps(ranks),
         crossover=show(crossover, BYTE),
     ) + (
         translate("The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node)
@@ -85,13 +75,13 @@ def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
     bandwidth, latency = values.number("bandwidth"), values.number("latency")
     inside = values.number("inside")
     found: dict[str, _TimeOfSize] = {
-        "naive": lambda size: naive_all_reduce_time(size, ranks, bandwidth, latency),
-        "ring": lambda size: ring_all_reduce_time(size, ranks, bandwidth, latency),
-        "tree": lambda size: tree_all_reduce_time(size, ranks, bandwidth, latency),
-        "double tree": lambda size: double_binary_tree_all_reduce_time(size, ranks, bandwidth, latency),
+        "naive": lambda size: collectives.naive_all_reduce_time(size, ranks, bandwidth, latency),
+        "ring": lambda size: collectives.ring_all_reduce_time(size, ranks, bandwidth, latency),
+        "tree": lambda size: collectives.tree_all_reduce_time(size, ranks, bandwidth, latency),
+        "double tree": lambda size: collectives.double_binary_tree_all_reduce_time(size, ranks, bandwidth, latency),
     }
     if ranks > node > 1 and ranks % node == 0:
-        found["hierarchical"] = lambda size: hierarchical_all_reduce_time(
+        found["hierarchical"] = lambda size: collectives.hierarchical_all_reduce_time(
             size, ranks // node, node, inside, bandwidth, latency, latency
         )
     return found
@@ -110,7 +100,7 @@ def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
     )
     yield (chunk, translate("That is the size of one chunk; the array has as many chunks as there are ranks."))
     yield (
-        chunk * (ring_all_reduce_steps(ranks) - tree_all_reduce_steps(ranks)),
+        chunk * (collectives.ring_all_reduce_steps(ranks) - collectives.tree_all_reduce_steps(ranks)),
         translate(
             "That is the product of bandwidth and the extra latency of the ring. A ring sends only "
             "1/N of the array less than a double tree, so the size is N times as large."
@@ -155,7 +145,7 @@ def _ring(values: Values) -> ExplorerOutput:
     ranks, size = values.count("ranks"), values.number("size")
     bandwidth, latency = values.number("bandwidth"), values.number("latency")
     race = compare_algorithms(values)
-    sent = ring_all_reduce_bytes(size, ranks)
+    sent = collectives.ring_all_reduce_bytes(size, ranks)
     says = translate(
         "In a ring, each of {ranks:,} ranks sends **{times}** times the array, {sent}. ",
         ranks=ranks,
@@ -164,8 +154,10 @@ def _ring(values: Values) -> ExplorerOutput:
     )
     facts = (
         KeyFigure.quantity(noted("sent in total"), sent, BYTE),
-        KeyFigure.plain(noted("total steps"), ring_all_reduce_steps(ranks)),
-        KeyFigure.quantity(noted("total time"), ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND),
+        KeyFigure.plain(noted("total steps"), collectives.ring_all_reduce_steps(ranks)),
+        KeyFigure.quantity(
+            noted("total time"), collectives.ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND
+        ),
         *race.facts,
     )
     drawn = min(ranks, _DRAWN)

@@ -6,15 +6,8 @@ from dataclasses import replace
 from app.core.charts.axes import Axis, Color, Tone, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.core.formulas import throughput
 from app.core.formulas.presets import GPUS, Gpu
-from app.core.formulas.throughput import (
-    attainable_flops,
-    elementwise_intensity,
-    matmul_flops,
-    matmul_intensity,
-    ridge_intensity,
-    standard_attention_bytes,
-)
 from app.core.translation import Numeral, noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, RATIO, SECOND, figures, show
 from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
@@ -309,8 +302,8 @@ def _roofline(values: Values) -> ExplorerOutput:
     peak, bandwidth = card.peak, card.memory_bandwidth
     size = values.count("size")
     kernels = _kernels(size, values.count("sequence"))
-    ridge = ridge_intensity(peak, bandwidth)
-    reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
+    ridge = throughput.ridge_intensity(peak, bandwidth)
+    reached = {name: throughput.attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
     bound = [_kernel_name(name) for name, x in kernels.items() if x < ridge]
     says = translate(
         "On the {name} a kernel needs **{intensity}** to reach {peak}. ",
@@ -329,8 +322,10 @@ def _roofline(values: Values) -> ExplorerOutput:
             for name, x in kernels.items()
         ),
     )
+    # The product moves along the roof with its size, which its intensity is proportional to.
+    grips = {name: Grip("size", size / x) for name, x in kernels.items() if name.endswith("product")}
     places = sorted({*_INTENSITIES, *kernels.values(), ridge})
-    roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in places)
+    roof = tuple((x, throughput.attainable_flops(x, peak, bandwidth)) for x in places)
     plot = Plot(
         title=translate("Roofline"),
         summary=figure_summary(says),
@@ -338,16 +333,11 @@ def _roofline(values: Values) -> ExplorerOutput:
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(LabeledPoint(x, reached[name], _kernel_name(name), _grip(name, x, size)) for name, x in kernels.items()),
+            *(LabeledPoint(x, reached[name], _kernel_name(name), grips.get(name)) for name, x in kernels.items()),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
     return ExplorerOutput(says, facts, (plot,))
-
-
-def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
-    """The product moves along the roof with its size, which its intensity is proportional to."""
-    return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
 def _kernel_name(kernel: str) -> str:
@@ -357,12 +347,12 @@ def _kernel_name(kernel: str) -> str:
 
 def _kernels(size: int, sequence: int) -> dict[str, float]:
     """The arithmetic intensity of some kernels."""
-    attention = 2 * matmul_flops(sequence, sequence, _HEAD)
+    attention = 2 * throughput.matmul_flops(sequence, sequence, _HEAD)
     return {
-        "ReLU": elementwise_intensity(2.0, 1, 1),
-        noted("attention, unfused"): attention / standard_attention_bytes(sequence, _HEAD),
+        "ReLU": throughput.elementwise_intensity(2.0, 1, 1),
+        noted("attention, unfused"): attention / throughput.standard_attention_bytes(sequence, _HEAD),
         noted("attention, fused"): attention / (4 * sequence * _HEAD * 2),
-        f"{size:,}³ product": matmul_intensity(size, size, size, 2.0),
+        f"{size:,}³ product": throughput.matmul_intensity(size, size, size, 2.0),
     }
 
 

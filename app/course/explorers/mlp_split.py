@@ -30,7 +30,8 @@ def _split(values: Values) -> ExplorerOutput:
     tokens = values.count("tokens")
     ranks = _ranks(values)
     first, second = values.word("order").split("-")
-    shards = (_shard(first, hidden, wide, ranks), _shard(second, wide, hidden, ranks))
+    split = {"column": column_shard, "row": row_shard}
+    shards = (split[first](hidden, wide, ranks), split[second](wide, hidden, ranks))
     between = tensor_all_reduce_size(1, tokens, wide, _ELEMENT)
     after = tensor_all_reduce_size(1, tokens, hidden, _ELEMENT)
     steps, sent = _collectives(first, second, between, after, ranks)
@@ -65,11 +66,6 @@ def _split(values: Values) -> ExplorerOutput:
 def _ranks(values: Values) -> int:
     """The GPUs that both sizes divide over, as many as asked for or the next fewer."""
     return divisor(math.gcd(values.count("hidden"), values.count("wide")), values.count("ranks"))
-
-
-def _shard(how: str, rows: int, columns: int, ranks: int) -> Shard:
-    split = column_shard if how == "column" else row_shard
-    return split(rows, columns, ranks)
 
 
 def _shape(shard: Shard) -> str:

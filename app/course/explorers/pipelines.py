@@ -8,14 +8,7 @@ from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Plot, Series
 from app.core.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
 from app.core.formulas.pipeline import bubble_fraction
-from app.core.simulators.pipeline import (
-    PipelineSchedule,
-    SimulatedSchedule,
-    Times,
-    build,
-    kept_over_time,
-    simulate_schedule,
-)
+from app.core.simulators import pipeline
 from app.core.translation import noted, translate, translate_known
 from app.core.units import RATIO, SECOND, show
 from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
@@ -32,7 +25,7 @@ _MOST_BARS = 2_000  # that a figure shows
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
-def _played(name: str, values: Values) -> tuple[SimulatedSchedule, str]:
+def _played(name: str, values: Values) -> tuple[pipeline.SimulatedSchedule, str]:
     """The schedule with the nearest numbers that it supports, and a sentence if they differ."""
     stages, microbatches, virtual = (values.count(n) for n in ("stages", "microbatches", "virtual"))
     asked = (stages, microbatches)
@@ -44,7 +37,7 @@ def _played(name: str, values: Values) -> tuple[SimulatedSchedule, str]:
         microbatches = max(microbatches, 2 * stages)
     if virtual > 1:
         microbatches = -(-microbatches // stages) * stages
-    times = Times(
+    times = pipeline.Times(
         values.number("forward"), values.number("input"), values.number("weight"), values.number("communication")
     )
     changed = ""
@@ -58,16 +51,18 @@ def _played(name: str, values: Values) -> tuple[SimulatedSchedule, str]:
 
 
 @lru_cache(maxsize=4)
-def _simulated_run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> SimulatedSchedule:
-    return simulate_schedule(_built(name, stages, microbatches, virtual), times)
+def _simulated_run(
+    name: str, stages: int, microbatches: int, virtual: int, times: pipeline.Times
+) -> pipeline.SimulatedSchedule:
+    return pipeline.simulate_schedule(_built(name, stages, microbatches, virtual), times)
 
 
 @lru_cache(maxsize=4)  # most controls change times alone
-def _built(name: str, stages: int, microbatches: int, virtual: int) -> PipelineSchedule:
-    return build(name, stages, microbatches, virtual)
+def _built(name: str, stages: int, microbatches: int, virtual: int) -> pipeline.PipelineSchedule:
+    return pipeline.build(name, stages, microbatches, virtual)
 
 
-def _pipeline_sentence(name: str, played: SimulatedSchedule, changed: str) -> str:
+def _pipeline_sentence(name: str, played: pipeline.SimulatedSchedule, changed: str) -> str:
     tail = (
         translate(
             " From the first pass to the last, {makespan} go by: a device that is done "
@@ -121,19 +116,19 @@ def _schedules(values: Values) -> ExplorerOutput:
     return ExplorerOutput(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
 
 
-def _followed(played: SimulatedSchedule, values: Values) -> str:
+def _followed(played: pipeline.SimulatedSchedule, values: Values) -> str:
     """The label of the highlighted micro-batch."""
     count = played.schedule.microbatches
     return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
 
 
-def _held(name: str, played: SimulatedSchedule) -> Plot:
+def _held(name: str, played: pipeline.SimulatedSchedule) -> Plot:
     """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
     most = played.in_flight
     shown = dict(zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True))
     series = tuple(
-        Series(color, translate("GPU {device}", device=device), kept_over_time(played, device), at_peak=True)
+        Series(color, translate("GPU {device}", device=device), pipeline.kept_over_time(played, device), at_peak=True)
         for device, color in shown.items()
     )
     held = [translate("{held:g} on GPU {device}", held=most[device], device=device) for device in shown]

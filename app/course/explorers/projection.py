@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.core import units
 from app.core.formulas.cost import energy, gpu_hours, rental_cost
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.presets import GIVEN, Layout, Shares
@@ -10,22 +11,6 @@ from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.memory import StageMemory
 from app.core.formulas.throughput import model_utilization, training_time
 from app.core.translation import noted, translate
-from app.core.units import (
-    BYTE,
-    SECOND,
-    Bytes,
-    Count,
-    Dollars,
-    DollarsPerHour,
-    Flops,
-    FlopsPerSecond,
-    Joules,
-    PerSecond,
-    Ratio,
-    Seconds,
-    figures,
-    show,
-)
 from app.course.explorers.base import StateRow, Values
 from app.course.explorers.controls import Control, Select, Slider, address_text
 from app.course.explorers.placements import DEGREE_NAMES, Placement, exact_placement, layout_state
@@ -41,39 +26,39 @@ class Projection:
     placed: Placement
     memory: StageMemory
     times: StepTime
-    token_flops: Flops
-    utilization: Ratio
-    tokens: Count
-    price: DollarsPerHour = 0.0
+    token_flops: units.Flops
+    utilization: units.Ratio
+    tokens: units.Count
+    price: units.DollarsPerHour = 0.0
     shares: Shares = GIVEN
 
     @property
-    def gpus(self) -> Count:
+    def gpus(self) -> units.Count:
         """GPUs of the run."""
         return self.placed.cluster.gpus
 
     @property
-    def room(self) -> Bytes:
+    def room(self) -> units.Bytes:
         """Memory of a GPU."""
         return self.placed.cluster.gpu.memory
 
     @property
-    def spare(self) -> Bytes:
+    def spare(self) -> units.Bytes:
         """Memory of a GPU that is left over; less than nothing if it is too small."""
         return self.room - self.memory.total
 
     @property
-    def rate(self) -> FlopsPerSecond:
+    def rate(self) -> units.FlopsPerSecond:
         """FLOP per second that a GPU computes for the model."""
         return self.utilization * self.placed.cluster.gpu.peak
 
     @property
-    def token_rate(self) -> PerSecond:
+    def token_rate(self) -> units.PerSecond:
         """Tokens per second and GPU."""
         return self.placed.layout.tokens / self.times.total / self.gpus
 
     @property
-    def duration(self) -> Seconds:
+    def duration(self) -> units.Seconds:
         """Length of the run, without interruptions."""
         return self._duration_of(self.tokens)
 
@@ -88,22 +73,22 @@ class Projection:
         return gpu_hours(self.gpus, self._duration_of(_TRILLION))
 
     @property
-    def rent(self) -> Dollars:
+    def rent(self) -> units.Dollars:
         """What the GPUs cost."""
         return rental_cost(self.gpus, self.duration, self.price)
 
     @property
-    def energy(self) -> Joules:
+    def energy(self) -> units.Joules:
         """Energy of the GPUs."""
         return energy(self.gpus, self.placed.cluster.gpu.power, self.duration)
 
     @property
-    def communication(self) -> Seconds:
+    def communication(self) -> units.Seconds:
         """Time of a step in which GPUs only send and wait for messages."""
         return sum(spent for _, spent in self.sent)
 
     @property
-    def sent(self) -> tuple[tuple[str, Seconds], ...]:
+    def sent(self) -> tuple[tuple[str, units.Seconds], ...]:
         """The parts of that time, by kind of parallelism."""
         times = self.times
         return (
@@ -114,7 +99,7 @@ class Projection:
             (translate("data parallelism"), times.data),
         )
 
-    def _duration_of(self, tokens: Count) -> Seconds:
+    def _duration_of(self, tokens: units.Count) -> units.Seconds:
         peak = self.placed.cluster.gpu.peak
         return training_time(self.token_flops * tokens, self.gpus, peak, self.utilization)
 
@@ -129,7 +114,9 @@ def projection(values: Values, placed: Placement) -> Projection:
     )
 
 
-def project_run(placed: Placement, tokens: Count, shares: Shares = GIVEN, price: DollarsPerHour = 0.0) -> Projection:
+def project_run(
+    placed: Placement, tokens: units.Count, shares: Shares = GIVEN, price: units.DollarsPerHour = 0.0
+) -> Projection:
     """A run over *tokens*; kernels and links reach *shares* of their peaks.
 
     Raises:
@@ -195,9 +182,9 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
     """*other*, compared with *run*."""
     then = other.run
     cells = (
-        f"{show(then.times.total, SECOND)} ({change_words(then.times.total, run.times.total)})",
-        f"{show(then.memory.total, BYTE)} ({change_words(then.memory.total, run.memory.total)})",
-        f"{figures(float(f'{then.hours:.4g}'))} ({change_words(then.hours, run.hours)})",
+        f"{units.show(then.times.total, units.SECOND)} ({change_words(then.times.total, run.times.total)})",
+        f"{units.show(then.memory.total, units.BYTE)} ({change_words(then.memory.total, run.memory.total)})",
+        f"{units.figures(float(f'{then.hours:.4g}'))} ({change_words(then.hours, run.hours)})",
     )
     return StateRow(other.changed, other.state, cells)
 

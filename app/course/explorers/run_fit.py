@@ -13,18 +13,10 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, Seconds, show
+from app.course.explorers import placements, published_runs
 from app.course.explorers.base import Explorer, ExplorerOutput, KeyFigure, StateTable, Values, YesOrNo
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
 from app.course.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars, traffic_bars
-from app.course.explorers.placements import (
-    BATCH_CONTROLS,
-    CARDS,
-    MODELS,
-    NETWORK_PER_GPU,
-    degree_controls,
-    model_value,
-    placement,
-)
 from app.course.explorers.projection import (
     HEADER,
     Neighbor,
@@ -34,25 +26,17 @@ from app.course.explorers.projection import (
     neighbor_row,
     projection,
 )
-from app.course.explorers.published_runs import (
-    HOURS,
-    ExplorableRun,
-    off_by,
-    published_as,
-    published_near,
-    trust_figures,
-)
 from app.course.explorers.runs import bill_drawing, energy_text
 from app.course.explorers.words import change_words, counted_noun, figure_summary
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
-_MODELS = (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B", *MORE_MODELS)
+_MODELS = (*placements.MODELS, "Llama-3.1-8B", "Llama-3.1-70B", *MORE_MODELS)
 _DEGREES = ("tensor", "pipeline", "context", "expert", "data")
 _HELD_BACK = 0.05  # of what is allocated
 _DOUBLINGS, _NODE = 12, 8  # of the GPUs that a run would fit on, and the largest tensor parallelism of it
 
 
-def verdict_of(run: Projection, paper: ExplorableRun | None) -> YesOrNo:
+def verdict_of(run: Projection, paper: published_runs.ExplorableRun | None) -> YesOrNo:
     """Whether it fits and by how much; in a sentence, the step and the layout."""
     if run.spare >= 0:
         return YesOrNo(True, translate("Yes: {spare} to spare.", spare=show(run.spare, BYTE, 3)), _step_text(run))
@@ -164,7 +148,7 @@ def limit_of(run: Projection) -> str:
     return f"{name}, {percent_text(spent / run.times.total)}"
 
 
-def said_of(run: Projection, paper: ExplorableRun | None) -> str:
+def said_of(run: Projection, paper: published_runs.ExplorableRun | None) -> str:
     """What a step takes, what was published, and how far to trust it (Markdown)."""
     total = run.times.total
     (most, first), *rest = ((spent, name) for spent, name in _limits(run) if spent > _SEEN * total)
@@ -181,13 +165,13 @@ def said_of(run: Projection, paper: ExplorableRun | None) -> str:
         says += translate(
             " Most of the communication is for {kind}, {longest}.", kind=kind, longest=show(longest, SECOND, 3)
         )
-    near, far = off_by()
+    near, far = published_runs.off_by()
     limits = translate("This is a projection. For published runs, it is off by {near} to {far}.", near=near, far=far)
     taken = translate("The cluster is taken to be {cluster}.", cluster=run.placed.cluster.understood)
     return f"{says} {taken}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 
-def _published(run: Projection, paper: ExplorableRun | None) -> str:
+def _published(run: Projection, paper: published_runs.ExplorableRun | None) -> str:
     """What was published of this run, or of one on the same GPUs."""
     if paper:
         printed = paper.printed[0]
@@ -199,7 +183,7 @@ def _published(run: Projection, paper: ExplorableRun | None) -> str:
             took=took,
             apart=translate_known(paper.apart) if paper.apart else "",
         )
-    if near := published_near(run.placed):
+    if near := published_runs.published_near(run.placed):
         printed = near.printed[0]
         here = printed.measure.of(near.projected)
         return translate(
@@ -231,8 +215,8 @@ def fitting_next_steps(run: Projection, others: tuple[Neighbor, ...]) -> str:
 
 
 def _explored(values: Values) -> ExplorerOutput:
-    placed = placement(values)
-    run, paper = projection(values, placed), published_as(placed)
+    placed = placements.placement(values)
+    run, paper = projection(values, placed), published_runs.published_as(placed)
     others = best_neighbors(FIT.controls, values, run)
     flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
     power = run.placed.cluster.gpu.power, values.number("electricity")
@@ -255,12 +239,12 @@ def _explored(values: Values) -> ExplorerOutput:
                 header=HEADER if others else (),
                 rows=tuple(neighbor_row(run, other) for other in others),
             ),
-            trust_figures(),
+            published_runs.trust_figures(),
         ),
     )
 
 
-def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
+def _facts(run: Projection, paper: published_runs.ExplorableRun | None) -> Iterator[KeyFigure]:
     beside = {p.measure.label: p.shown for p in paper.printed} if paper else {}
 
     def marked(fact: KeyFigure, label: str) -> KeyFigure:
@@ -272,13 +256,13 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
     yield marked(KeyFigure.share("MFU", run.utilization), "MFU")
     yield KeyFigure(noted("limited by"), limit_of(run))
     yield KeyFigure.quantity(noted("length of the run"), run.duration, SECOND, 3)
-    yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
+    yield marked(KeyFigure("GPU-hours", published_runs.HOURS.text(run.hours), run.hours), "GPU-hours")
     yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
     if run.placed.cluster.gpu.power:  # of some accelerators it is not published
         yield KeyFigure(noted("energy of the GPUs"), energy_text(run.energy), run.energy, JOULE)
 
 
-def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
+def _step_bars(run: Projection, paper: published_runs.ExplorableRun | None) -> Bars:
     times = run.times
     parts = (
         Part(Tone.COMPUTE, translate("compute, optimizer"), times.compute + times.launches + times.optimizer),
@@ -314,16 +298,16 @@ FIT = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select("model", noted("Model"), dict(zip(_MODELS, _MODELS, strict=True)), own=model_value),
-            Select("gpu", "GPU", {name: name for name in (*CARDS, *MORE_CARDS)}),
+            Select("model", noted("Model"), dict(zip(_MODELS, _MODELS, strict=True)), own=placements.model_value),
+            Select("gpu", "GPU", {name: name for name in (*placements.CARDS, *MORE_CARDS)}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
-            replace(NETWORK_PER_GPU, aside=True),
+            replace(placements.NETWORK_PER_GPU, aside=True),
             Slider(
                 "product", noted("Percent of the peak in products, if not the usual"), (0, 100), default=0, aside=True
             ),
         ),
-        *degree_controls(64),
-        *BATCH_CONTROLS,
+        *placements.degree_controls(64),
+        *placements.BATCH_CONTROLS,
         *in_group(
             noted("Run and bill"),
             log_slider("tokens", noted("Tokens of the run"), (0.001, 100), 15.6, "trillion", aside=True),

@@ -5,13 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
-from app.core.formulas.configurations import (
-    configuration_notes,
-    is_configuration,
-    layout_fields,
-    model_fields,
-    stack_doubt,
-)
+from app.core.formulas import configurations
 from app.core.formulas.presets import GPUS, MODELS, Cluster, Layout, ModelShape
 from app.core.formulas.records import Record
 from app.core.translation import say
@@ -35,13 +29,13 @@ def configured_state(text: str, gpus: int) -> ConfiguredState:
     Raises:
         ValueError: it is not a configuration, or says neither a model nor a layout.
     """
-    if not is_configuration(text):
+    if not configurations.is_configuration(text):
         raise ValueError(say("this is not a configuration: paste a config.json, a file of your trainer, or arguments"))
     model, about_model = _said(_model_state, text)
     layout, about_layout = _said(_layout_state, text, gpus)
     if not model and not layout:
-        model_fields(text)  # says what is missing
-        layout_fields(text)
+        configurations.model_fields(text)  # says what is missing
+        configurations.layout_fields(text)
     return ConfiguredState({**model, **layout}, (*about_model, *about_layout))
 
 
@@ -58,25 +52,25 @@ def _said(read: Callable[..., _State], *given: object) -> _State:
 
 def _model_state(text: str) -> _State:
     source = ModelShape.read(text).source
-    return {"model": model_value(text)}, [f"The model: {note}." for note in configuration_notes(source)]
+    return {"model": model_value(text)}, [f"The model: {note}." for note in configurations.configuration_notes(source)]
 
 
 def _layout_state(text: str, gpus: int) -> _State:
-    found = layout_fields(text)
+    found = configurations.layout_fields(text)
     if found is None:
         return {}, []
     said = {*found.fields, *(["batch"] if found.batch or "microbatches" in found.fields else [])}
     doubts, state = [], {}
     try:
         layout = Layout.on(text, found.gpus or gpus)
-        doubts = [f"The layout: {note}." for note in configuration_notes(layout.source)]
+        doubts = [f"The layout: {note}." for note in configurations.configuration_notes(layout.source)]
     except ValueError as error:  # such as a batch that the GPUs do not divide
         return {}, [f"The layout: {error}."]
     if found.gpus:
         state["gpus"] = str(found.gpus)
     own = layout_state(layout).items()
     state |= {control: text for control, text in own if LAYOUT_CONTROLS.get(control, control) in said}
-    return state, [*doubts, *filter(None, [stack_doubt(found.stack)])]
+    return state, [*doubts, *filter(None, [configurations.stack_doubt(found.stack)])]
 
 
 _NOT_COMPARED = {"name", "source"}

@@ -1,6 +1,6 @@
 """Figures that exercises show with their own numbers: what is given and its shape, no results."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -21,14 +21,10 @@ from app.course.kinds.drawn_values import Draw
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrate", "listed_inputs"]
 
 
-def _known_illustrations() -> Iterator[Illustration]:
-    """Every figure that a module of this package defines: writing one is all it takes."""
-    for found in iter_modules(__path__):
-        module = import_module(f"{__name__}.{found.name}")
-        yield from (value for value in vars(module).values() if isinstance(value, Illustration))
-
-
-ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _known_illustrations()})
+# Every figure that a module of this package defines: writing one is all it takes.
+_MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+_FOUND = (value for module in _MODULES for value in vars(module).values() if isinstance(value, Illustration))
+ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _FOUND})
 
 
 def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:

@@ -82,8 +82,7 @@ def row(pieces: Iterable[Piece], left: float, right: float, y: float, height: fl
         width = piece.share * scale
         if piece.label != GAP:
             gap = min(2, width / 4)
-            made = box(x, y, width - gap, height, piece.label, piece.color, outlined=piece.outlined)
-            found.append(made)
+            found.append(box(x, y, width - gap, height, piece.label, piece.color, outlined=piece.outlined))
         x += width
     return found
 
@@ -275,11 +274,8 @@ def _state(
             whole_one = stage is None or stage < sharded_from
             own = wide if whole_one else max(_LEAST, wide / ranks)
             where = "" if stage is None else translate(", on every GPU") if whole_one else translate(", sharded")
-            words.append(
-                Words(
-                    0, y + 13, translate("{name}: {size:g} B per parameter{where}", name=name, size=size, where=where)
-                )
-            )
+            says = translate("{name}: {size:g} B per parameter{where}", name=name, size=size, where=where)
+            words.append(Words(0, y + 13, says))
             rects.append(box(0, y + 19, wide, _MEMORY_ROW, "", Color.GRAY, outlined=True))
             rects.append(box(0, y + 19, own, _MEMORY_ROW, "", tone))
         if stage is not None:

@@ -169,18 +169,9 @@ def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
 
 def _squares(count: int, sequence: int, says: str) -> Sheet:
     deep = min(count, 5)
-    rects = [
-        box(
-            60 + 9 * (deep - 1 - at),
-            20 + 9 * at,
-            _SQUARE,
-            _SQUARE,
-            "",
-            Tone.IDLE if at < deep - 1 else Tone.ACTIVATIONS,
-            marked=True,
-        )
-        for at in range(deep)
-    ]
+    tones = [Tone.IDLE] * (deep - 1) + [Tone.ACTIVATIONS]
+    places = [(60 + 9 * (deep - 1 - at), 20 + 9 * at, tone) for at, tone in enumerate(tones)]
+    rects = [box(x, y, _SQUARE, _SQUARE, "", tone, marked=True) for x, y, tone in places]
     low = 20 + 9 * (deep - 1)
     words = (
         Words(60 + 9 * (deep - 1), 13, translate("{sequence:,} tokens", sequence=sequence)),
@@ -317,15 +308,8 @@ def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
     for number, step in enumerate(played.steps, 1):
         name = step.move.array or played.task.want[0]
         whole, rest = divmod(Fraction(step.sent).limit_denominator(1000), 1)
-        part = (
-            translate(
-                ": each rank sends {fraction} of {name}",
-                fraction=" ".join(str(one) for one in (whole, rest) if one),
-                name=name,
-            )
-            if step.sent
-            else ""
-        )
+        fraction = " ".join(str(one) for one in (whole, rest) if one)
+        part = translate(": each rank sends {fraction} of {name}", fraction=fraction, name=name) if step.sent else ""
         yield f"{number}. {step.move}{part}", name, step.arrays[name]
     if not played.is_right:
         yield (translate("Target: {want}", want=played.task.want[0]), played.task.want[0], played.task.goal)

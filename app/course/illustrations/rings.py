@@ -2,21 +2,10 @@
 
 import math
 
+from app.core import units
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.formulas.checks import whole
 from app.core.translation import translate
-from app.core.units import (
-    BYTE,
-    BYTE_PER_SECOND,
-    SECOND,
-    Bytes,
-    BytesPerSecond,
-    Count,
-    Seconds,
-    figures,
-    show,
-    show_size,
-)
 from app.course.illustrations.base import GAP, Illustration, Sketch, box, first_numbers, note_lines, sketch
 
 _MOST = 12  # ranks in a circle
@@ -27,13 +16,16 @@ _LEVELS = 4
 
 
 def _ring(
-    ranks: Count, size: Bytes | None = None, bandwidth: BytesPerSecond | None = None, latency: Seconds | None = None
+    ranks: units.Count,
+    size: units.Bytes | None = None,
+    bandwidth: units.BytesPerSecond | None = None,
+    latency: units.Seconds | None = None,
 ) -> Sketch:
     whole("ranks", ranks, 2)
     notes = [
         translate("{size} on each", size=_size_as_given(size)) if size else "",
-        translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND)) if bandwidth else "",
-        translate("{latency} per step", latency=show(latency, SECOND)) if latency else "",
+        translate("{bandwidth} per link", bandwidth=units.show(bandwidth, units.BYTE_PER_SECOND)) if bandwidth else "",
+        translate("{latency} per step", latency=units.show(latency, units.SECOND)) if latency else "",
     ]
     says = translate("each sends to its neighbor on the right and receives from the one on the left")
     return sketch(
@@ -45,7 +37,7 @@ def _ring(
 
 def _size_as_given(size: float) -> str:
     """*size* in KiB, MiB or GiB if it was given so: it is whole in KiB, and not in kB."""
-    return show_size(size) if size % 2**10 == 0 and size % 1e3 else show(size, BYTE)
+    return units.show_size(size) if size % 2**10 == 0 and size % 1e3 else units.show(size, units.BYTE)
 
 
 def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
@@ -74,7 +66,7 @@ def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
 def _name(rank: int | None, paper: Paper) -> str:
     if rank is None:
         return GAP
-    return f"{figures(rank)}" if paper is NARROW else translate("rank {rank:,}", rank=rank)
+    return f"{units.figures(rank)}" if paper is NARROW else translate("rank {rank:,}", rank=rank)
 
 
 def _node(place: tuple[float, float], name: str, *, marked: bool = False) -> Rect:
@@ -99,7 +91,7 @@ def _between(
     return Arrow(*(round(end, 2) for end in ends), color=color, dashed=dashed)
 
 
-def _tree(ranks: Count) -> Sketch:
+def _tree(ranks: units.Count) -> Sketch:
     whole("ranks", ranks, 2)
     cut = ranks >= 2**_LEVELS
     says = translate("sums go up to the root, rank 0; then the total goes down the same way")
@@ -130,7 +122,7 @@ def _leaf(rank: int, paper: Paper) -> tuple[float, float]:
     return round(across, 2), _HALF + 2 + _LEVEL * level
 
 
-def _root(ranks: Count, size: Bytes | None = None) -> Sketch:
+def _root(ranks: units.Count, size: units.Bytes | None = None) -> Sketch:
     whole("ranks", ranks, 2)
     note = translate("{size} each way, per rank", size=_size_as_given(size)) if size else ""
     says = translate("every other rank sends its array to rank 0 and receives the sum")
@@ -151,7 +143,7 @@ def _spokes(ranks: int, note: str, paper: Paper) -> Sheet:
         if rank is None:
             words.append(Words(*place, GAP, anchor="middle"))
             continue
-        rects.append(_node(place, f"{figures(rank)}"))
+        rects.append(_node(place, f"{units.figures(rank)}"))
         for shift, dashed, ends in ((-5, False, (place, top)), (5, True, (top, place))):
             (x1, y1), (x2, y2) = ends
             pair = ((x1 + shift, y1), (x2 + shift, y2))

@@ -12,18 +12,7 @@ from app.core.simulators.links import buckets
 from app.core.simulators.pipeline import SimulatedSchedule, Times, build, simulate_schedule
 from app.core.translation import say, translate, translate_known
 from app.core.units import SECOND, Count, Ratio, Seconds, figures, show
-from app.course.illustrations.base import (
-    GAP,
-    Illustration,
-    Piece,
-    Sketch,
-    first_numbers,
-    gaps,
-    key,
-    note_lines,
-    row,
-    sketch,
-)
+from app.course.illustrations import base
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
 _STAGES = 64
@@ -37,7 +26,7 @@ def _pipeline(
     microbatches: Count,
     schedule: Literal["1f1b", "gpipe", "naive", "interleaved"] = "1f1b",
     virtual: Count = 1,
-) -> Sketch:
+) -> base.Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if count > _STAGES * (1 if name == "stages" else 16):
             raise ValueError(say("a pipeline of {count} {name} is too large to draw", count=figures(count), name=name))
@@ -83,7 +72,7 @@ def _bars(played: SimulatedSchedule, device: int, end: float) -> Iterator[TimeBa
             yield TimeBar(slot.start, min(slot.start + long, end), kind, label, "")
 
 
-def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
+def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> base.Sketch:
     if layers > _LAYERS:
         raise ValueError(
             say("{layers} layers are too many to draw: at most {most}", layers=figures(layers), most=_LAYERS)
@@ -106,10 +95,12 @@ def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
     )
 
 
-def _accumulation(compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None) -> Sketch:
+def _accumulation(
+    compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None
+) -> base.Sketch:
     work, talk = compute or reduce or 1.0, reduce or compute or 1.0
     many = whole("count", count, 2) if count else 0
-    note = note_lines(
+    note = base.note_lines(
         [
             translate("{many:,} micro-batches", many=many) if many else "",
             translate("{compute} for each", compute=show(compute, SECOND)) if compute else "",
@@ -119,12 +110,12 @@ def _accumulation(compute: Seconds | None = None, reduce: Seconds | None = None,
 
     def on(paper: Paper) -> Sheet:
         most = 6 if paper is NARROW else 9
-        names = [GAP if n is None else str(n + 1) for n in first_numbers(many or most + 1, most)]
+        names = [base.GAP if n is None else str(n + 1) for n in base.first_numbers(many or most + 1, most)]
         if not many:
-            names = [*names[: names.index(GAP) + 1], translate("last")]
-        cells = [Piece(work, name, Tone.COMPUTE) for name in names]
-        send = Piece(talk, translate("all-reduce"), Tone.COMMUNICATION)
-        each = [one for cell in cells for one in ((cell,) if cell.label == GAP else (cell, send))]
+            names = [*names[: names.index(base.GAP) + 1], translate("last")]
+        cells = [base.Piece(work, name, Tone.COMPUTE) for name in names]
+        send = base.Piece(talk, translate("all-reduce"), Tone.COMMUNICATION)
+        each = [one for cell in cells for one in ((cell,) if cell.label == base.GAP else (cell, send))]
         rects, words = [], []
         total = sum(one.share for one in each)
         for at, (says, pieces) in enumerate(
@@ -136,39 +127,39 @@ def _accumulation(compute: Seconds | None = None, reduce: Seconds | None = None,
             y = at * (_ROW + 30)
             right = paper.width * sum(one.share for one in pieces) / total
             words.append(Words(0, y + 13, says, quiet=True))
-            rects += row(pieces, 0, right, y + 20, _ROW)
-            words += gaps(pieces, 0, right, y + 20, _ROW)
+            rects += base.row(pieces, 0, right, y + 20, _ROW)
+            words += base.gaps(pieces, 0, right, y + 20, _ROW)
         names_of = ((Tone.COMPUTE, translate("micro-batch")), (Tone.COMMUNICATION, translate("all-reduce")))
-        samples, says_of, foot = key(names_of, 2 * (_ROW + 30), paper)
+        samples, says_of, foot = base.key(names_of, 2 * (_ROW + 30), paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *says_of))
 
-    return sketch(translate("A step of accumulated gradients"), note, on)
+    return base.sketch(translate("A step of accumulated gradients"), note, on)
 
 
-def _waiting(share: Ratio) -> Sketch:
+def _waiting(share: Ratio) -> base.Sketch:
     if not 0 < share < 1:
         raise ValueError(say("{name} must be between 0 and 1, not {value}", name="share", value=f"{share:g}"))
     names = ((Tone.COMPUTE, translate("computation")), (Tone.COMMUNICATION, translate("waiting for communication")))
 
     def on(paper: Paper) -> Sheet:
-        pieces = [Piece(size, "", tone) for size, (tone, _) in zip((1 - share, share), names, strict=True)]
-        samples, words, foot = key(names, _ROW + 8, paper)
-        rects = row(pieces, 0, paper.width, 0, _ROW)
+        pieces = [base.Piece(size, "", tone) for size, (tone, _) in zip((1 - share, share), names, strict=True)]
+        samples, words, foot = base.key(names, _ROW + 8, paper)
+        rects = base.row(pieces, 0, paper.width, 0, _ROW)
         return Sheet(height=foot, rects=(*rects, *samples), words=tuple(words))
 
-    return sketch(translate("A step"), translate("computation, then waiting for communication"), on)
+    return base.sketch(translate("A step"), translate("computation, then waiting for communication"), on)
 
 
 def _saves(
     checkpoint: Seconds | None = None, interval: Seconds | None = None, restart: Seconds | None = None
-) -> Sketch:
+) -> base.Sketch:
     facts = (
         translate("a checkpoint takes {checkpoint}", checkpoint=show(checkpoint, SECOND)) if checkpoint else "",
         translate("one is saved every {interval}", interval=show(interval, SECOND)) if interval else "",
         translate("a restart takes {restart}", restart=show(restart, SECOND)) if restart else "",
     )
-    work, save = Piece(6, "", Tone.COMPUTE), Piece(1, "", Tone.OPTIMIZER)
-    lost, again = Piece(3.4, "", Tone.DROPPED), Piece(1.6, "", Tone.BUFFERS)
+    work, save = base.Piece(6, "", Tone.COMPUTE), base.Piece(1, "", Tone.OPTIMIZER)
+    lost, again = base.Piece(3.4, "", Tone.DROPPED), base.Piece(1.6, "", Tone.BUFFERS)
     names = (
         (Tone.COMPUTE, translate("work")),
         (Tone.OPTIMIZER, translate("a checkpoint is saved")),
@@ -177,9 +168,9 @@ def _saves(
     )
 
     def on(paper: Paper) -> Sheet:
-        rects = row((work, save, work, save, lost, again, work), 0, paper.width, 22, _ROW)
+        rects = base.row((work, save, work, save, lost, again, work), 0, paper.width, 22, _ROW)
         crash = round(rects[4].x + rects[4].width, 2)
-        samples, words, foot = key(names, 22 + _ROW + 8, paper)
+        samples, words, foot = base.key(names, 22 + _ROW + 8, paper)
         return Sheet(
             height=foot,
             rects=(*rects, *samples),
@@ -187,35 +178,35 @@ def _saves(
             words=(Words(crash, 11, translate("failure"), anchor="middle", strong=True), *words),
         )
 
-    says = note_lines([translate("work since the last checkpoint is lost"), *facts])
-    return sketch(translate("Checkpoints and a failure, not to scale"), says, on)
+    says = base.note_lines([translate("work since the last checkpoint is lost"), *facts])
+    return base.sketch(translate("Checkpoints and a failure, not to scale"), says, on)
 
 
-def _layers(layers: Count, stages: Count) -> Sketch:
+def _layers(layers: Count, stages: Count) -> base.Sketch:
     def on(paper: Paper) -> Sheet:
         left, right = 0.0, float(paper.width)
-        cells = [Piece(1, "", Tone.WEIGHTS) for _ in range(min(layers, 200))]
-        shown = first_numbers(stages, 6 if paper is NARROW else 16)
-        boxes = [Piece(1, GAP if at is None else str(at), Color.GRAY, outlined=True) for at in shown]
-        rects = row(cells, left, right, 20, 18)
-        rects += row(boxes, left, right, 76, 30)
+        cells = [base.Piece(1, "", Tone.WEIGHTS) for _ in range(min(layers, 200))]
+        shown = base.first_numbers(stages, 6 if paper is NARROW else 16)
+        boxes = [base.Piece(1, base.GAP if at is None else str(at), Color.GRAY, outlined=True) for at in shown]
+        rects = base.row(cells, left, right, 20, 18)
+        rects += base.row(boxes, left, right, 76, 30)
         words = [
             Words(0, 12, translate("{layers:,} layers", layers=layers), quiet=True),
             Words(0, 68, translate("{stages:,} stages", stages=stages), quiet=True),
-            *gaps(boxes, left, right, 76, 30),
+            *base.gaps(boxes, left, right, 76, 30),
         ]
         return Sheet(height=108, rects=tuple(rects), words=tuple(words))
 
-    return sketch(
+    return base.sketch(
         translate("{layers:,} layers for {stages:,} stages", layers=layers, stages=stages),
         translate("the layers, and the stages to fill"),
         on,
     )
 
 
-PIPELINE = Illustration("pipeline", "a schedule of a pipeline, without times", _pipeline)
-OVERLAP = Illustration("overlap", "a backward pass, and the messages beside it", _overlap)
-ACCUMULATION = Illustration("accumulation", "a step that reduces after each micro-batch, or once", _accumulation)
-WAITING = Illustration("waiting", "a step that waits for a share of its time", _waiting)
-SAVES = Illustration("saves", "a run with checkpoints and a failure, not to scale", _saves)
-LAYERS = Illustration("layers", "the layers of a model, and the stages of a pipeline", _layers)
+PIPELINE = base.Illustration("pipeline", "a schedule of a pipeline, without times", _pipeline)
+OVERLAP = base.Illustration("overlap", "a backward pass, and the messages beside it", _overlap)
+ACCUMULATION = base.Illustration("accumulation", "a step that reduces after each micro-batch, or once", _accumulation)
+WAITING = base.Illustration("waiting", "a step that waits for a share of its time", _waiting)
+SAVES = base.Illustration("saves", "a run with checkpoints and a failure, not to scale", _saves)
+LAYERS = base.Illustration("layers", "the layers of a model, and the stages of a pipeline", _layers)

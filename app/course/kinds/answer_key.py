@@ -9,37 +9,15 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from app.core import expressions
 from app.core.errors import AnswerError
-from app.core.expressions import (
-    ExpressionError,
-    Names,
-    Quantity,
-    evaluate,
-    holds,
-    parse_expression,
-    read_answer,
-    unrounded,
-    values_of_terms,
-)
 from app.core.expressions.parser import FunctionCall, Name
 from app.core.formulas import FORMULAS
 from app.core.translation import language, localize, translate
 from app.core.units import RATIO, Reading, Scale, round_inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
+from app.course.kinds import common_mistakes
 from app.course.kinds.base import Markdown, PartVerdict, Strict, ValueCache, key_told
-from app.course.kinds.common_mistakes import (
-    MistakeBand,
-    QuestionNumbers,
-    common_mistake,
-    in_another_unit,
-    in_the_wrong_unit,
-    is_trivial,
-    nearest_mistake,
-    no_factor,
-    not_whole,
-    told_by_the_question,
-    too_coarse,
-)
 from app.course.kinds.drawn_values import UnitName
 
 _READ_AS = 6  # significant digits of what was typed
@@ -162,16 +140,16 @@ class AskedQuantity(QuantityForm):
         # The rounding of a double must not decide at the very edge.
         return (share if "point" in self.tolerance else abs(right) * share) * (1 + _EXACT)
 
-    def value(self, expression: str, names: Names) -> float:
+    def value(self, expression: str, names: expressions.Names) -> float:
         """The value of *expression*, in the base unit of this answer.
 
         Raises:
             ExpressionError: it has no value, or one of another dimension.
         """
-        found = evaluate(expression, names)
+        found = expressions.evaluate(expression, names)
         if found.dimension != self.scale.unit.dimension and found.value:
             expected = self.unit or "a plain number"
-            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
+            raise expressions.ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
         return found.value
 
     def typed(self, value: float) -> str:
@@ -184,12 +162,12 @@ class AskedQuantity(QuantityForm):
 
     def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]]) -> str:
         """What to say of *value* if it is one of *mistakes*, else nothing."""
-        found = nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], 0.0)
+        found = common_mistakes.nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], 0.0)
         return found.means if found else ""
 
-    def band_of(self, wrong: float, means: T) -> MistakeBand[T]:
+    def band_of(self, wrong: float, means: T) -> common_mistakes.MistakeBand[T]:
         """The answers that are taken for the mistake whose value is *wrong*, and what it *means*."""
-        return MistakeBand(
+        return common_mistakes.MistakeBand(
             value=wrong,
             # A tolerance in points is wide beside a small value, and says nothing beside 0.
             near=min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE),
@@ -204,8 +182,8 @@ class AskedQuantity(QuantityForm):
             AnswerError: it is not a quantity.
         """
         try:
-            return read_answer(text, self.scale)
-        except ExpressionError as error:
+            return expressions.read_answer(text, self.scale)
+        except expressions.ExpressionError as error:
             raise AnswerError(str(error)) from error
 
     def echo(self, reading: Reading) -> str:
@@ -221,8 +199,8 @@ class AskedQuantity(QuantityForm):
 def _is_whole_formula(answer: str) -> bool:
     """Whether *answer* is one formula, and that returns a whole number."""
     try:
-        node = parse_expression(answer)
-    except ExpressionError:  # reported where it is evaluated
+        node = expressions.parse_expression(answer)
+    except expressions.ExpressionError:  # reported where it is evaluated
         return False
     formula = FORMULAS.get(node.name) if isinstance(node, Name | FunctionCall) else None
     return formula is not None and formula.result.whole
@@ -239,11 +217,14 @@ _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
 
-Fill = Callable[[str, Names], str]
+Fill = Callable[[str, expressions.Names], str]
 
 
 def keys_of(
-    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: QuestionNumbers | None = None
+    asked: Mapping[str, AskedQuantity],
+    names: expressions.Names,
+    fill: Fill,
+    numbers: common_mistakes.QuestionNumbers | None = None,
 ) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
 
@@ -255,7 +236,7 @@ def keys_of(
     known, keys = dict(names), dict[str, AnswerKey]()
     for name, one in asked.items():
         right = one.value(one.answer, known)
-        known[name] = Quantity(right, one.scale.unit.dimension)
+        known[name] = expressions.Quantity(right, one.scale.unit.dimension)
         other = one.value(one.accept, known) if one.accept else right
         slack = one.slack(right)
         keys[name] = AnswerKey(
@@ -281,9 +262,9 @@ class AnswerKey:
     slack: float
     low: float
     high: float
-    names: Names = field(repr=False)
+    names: expressions.Names = field(repr=False)
     fill: Fill = field(repr=False)
-    numbers: QuestionNumbers | None = None
+    numbers: common_mistakes.QuestionNumbers | None = None
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -294,7 +275,9 @@ class AnswerKey:
             ExpressionError: a condition has no value there.
         """
         asked = self.asked.mistakes.items()
-        return {text: mistake for text, mistake in asked if not mistake.when or holds(mistake.when, self.names)}
+        return {
+            text: mistake for text, mistake in asked if not mistake.when or expressions.holds(mistake.when, self.names)
+        }
 
     @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
@@ -309,7 +292,7 @@ class AnswerKey:
         )
 
     @cached_property
-    def _bands(self) -> tuple[MistakeBand[tuple[str, float]], ...]:
+    def _bands(self) -> tuple[common_mistakes.MistakeBand[tuple[str, float]], ...]:
         """The listed mistakes: what is said of each, and the share of the points that it is worth.
 
         A number of things may be rounded up, down or not at all, however the mistake is.
@@ -319,7 +302,7 @@ class AnswerKey:
         ]
         if self.asked.is_count:
             for expression, (_, means) in zip(self.listed, list(told), strict=True):
-                value = unrounded(expression, self.names)
+                value = expressions.unrounded(expression, self.names)
                 told += [(float(rounded), means) for rounded in {value, floor(value), ceil(value)}]
         return tuple(self.asked.band_of(wrong, means) for wrong, means in told)
 
@@ -331,7 +314,7 @@ class AnswerKey:
         """What is said of a wrong *reading* that is a listed mistake, and its share of the points; else nothing."""
         # Where the right value rounds to the same number, too few digits are what is wrong.
         step = 0.0 if abs(reading.value - self.right) <= reading.step / 2 else reading.step
-        found = nearest_mistake(reading.value, self._bands, step)
+        found = common_mistakes.nearest_mistake(reading.value, self._bands, step)
         return found.means if found else ("", 0.0)
 
     def holds(self, reading: Reading) -> bool:
@@ -401,15 +384,19 @@ class AnswerKey:
             or self._of_another(reading)
             or self._common(reading)
             or self._too_coarse(reading)
-            or (self.asked.is_count and not_whole(reading, self.right, scale))
-            or no_factor(reading, self.right, scale, self.slack, sort)
+            or (self.asked.is_count and common_mistakes.not_whole(reading, self.right, scale))
+            or common_mistakes.no_factor(reading, self.right, scale, self.slack, sort)
             # Predictions are estimates: nothing is said of them from the numbers of a question.
-            or (told_by_the_question(reading, self.right, scale, self.numbers, sort) if self.numbers else "")
+            or (
+                common_mistakes.told_by_the_question(reading, self.right, scale, self.numbers, sort)
+                if self.numbers
+                else ""
+            )
         )
 
     def _too_coarse(self, reading: Reading) -> str:
         """Feedback on too few digits, unless that is what a term of the file makes."""
-        says = too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
+        says = common_mistakes.too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
         return "" if says and self._is_made_by_a_term(reading.value) else says
 
     def _is_made_by_a_term(self, value: float) -> bool:
@@ -417,7 +404,7 @@ class AnswerKey:
         dimension = self.asked.scale.unit.dimension
         made = list(self.names.values())
         for expression in (self.asked.answer, *self.listed):
-            made += values_of_terms(expression, self.names)
+            made += expressions.values_of_terms(expression, self.names)
         counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
         known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
         return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))
@@ -430,7 +417,7 @@ class AnswerKey:
         off = abs(reading.value - self.right * typed.factor / shown.factor)
         if any(abs(reading.value - wrong) <= off for wrong, _ in self.mistakes):
             return ""
-        return in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
+        return common_mistakes.in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
 
     def _of_another(self, reading: Reading) -> str:
         """Feedback on the right answer to another part of the question."""
@@ -445,16 +432,16 @@ class AnswerKey:
         shown, right = self.asked.scale, self.right
         eight = self.numbers is not None and self.numbers.has_eight
         if reading.scale is None and (
-            says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
+            says := common_mistakes.in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
         ):
             return says
-        if not right or is_trivial(right, shown) or is_trivial(reading.value, shown):
+        if not right or common_mistakes.is_trivial(right, shown) or common_mistakes.is_trivial(reading.value, shown):
             return ""
         off = self.slack / abs(right)
         if off:  # a number may be typed to fewer digits than count as right
             off = max(off, reading.step / 2 / abs(reading.value) if reading.value else 0)
         ratio = reading.value / right
-        return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
+        return common_mistakes.common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
 
     def clashes(self) -> Iterator[tuple[str, str]]:
         """Each listed mistake too close to the right answer or to another mistake, and why.

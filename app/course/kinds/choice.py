@@ -11,23 +11,8 @@ from app.core.expressions import ExpressionError, fill, holds
 from app.core.translation import SOURCE, noted, plural, speaking, translate
 from app.core.units import Reading
 from app.core.validation import PlacedError
+from app.course.kinds import base
 from app.course.kinds.answer_key import AskedQuantity, part_sentences, worth_sentence
-from app.course.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    Option,
-    PartVerdict,
-    Slug,
-    Strict,
-    Verdict,
-    Where,
-    first_mistake,
-    mistake_key,
-    named_answers,
-    posted_answers,
-)
 from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.kinds.numeric import Box, QuantityExercise
 from app.course.sandbox.runner import Runner
@@ -39,15 +24,15 @@ FIRST = "first"
 class ChoiceQuestion:
     """The options; *many* when any number of them may be chosen."""
 
-    options: tuple[Option, ...]
+    options: tuple[base.Option, ...]
     many: bool
 
 
-class OptionText(Strict):
+class OptionText(base.Strict):
     """An option as its author writes it."""
 
-    text: Markdown
-    says: Markdown = Field(description="feedback when it is chosen")
+    text: base.Markdown
+    says: base.Markdown = Field(description="feedback when it is chosen")
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
@@ -65,14 +50,14 @@ def unknown_option(key: str, options: Collection[str]) -> PlacedError:
     return PlacedError(says, ("correct",), f"the options are {', '.join(options)}")
 
 
-class Choice(Base):
+class Choice(base.Base):
     """Choose one option, or all that apply."""
 
     kind_title = noted("Choice")
     sample = "memory/which-layout-fits"
     pace = 1.0
     kind: Literal["choice"]
-    options: dict[Slug, ScoredOption] = Field(
+    options: dict[base.Slug, ScoredOption] = Field(
         min_length=2, description="key: text, says, and perhaps when and score; shuffled by the seed"
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
@@ -109,7 +94,7 @@ class Choice(Base):
     def question(self, seed: int) -> ChoiceQuestion:
         """The options, in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
-        options = [Option(key, self.fill(o.text, drawn)) for key, o in self.options.items()]
+        options = [base.Option(key, self.fill(o.text, drawn)) for key, o in self.options.items()]
         return ChoiceQuestion(tuple(shuffle_things(seed, options)), self.many)
 
     def right(self, seed: int) -> set[str]:
@@ -128,7 +113,7 @@ class Choice(Base):
                 return {key}
         raise ExpressionError("the `when` of no option holds")
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The key, or the keys."""
         keys = [key for key in self.options if key in self.right(seed)]
         return keys if self.many else keys[0]
@@ -139,7 +124,7 @@ class Choice(Base):
         texts = [self.fill(o.text, drawn) for key, o in self.options.items() if key in right]
         return "\n".join(f"- {text}" for text in texts) if self.many else texts[0]
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each wrong option, alone."""
         drawn, right = self.draw(seed), self.right(seed)
         for key, option in self.options.items():
@@ -147,7 +132,7 @@ class Choice(Base):
                 says = self.fill(option.says, drawn)
                 yield ([key] if self.many else key), says
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Compare the chosen keys with the right ones; of several, each counts alike."""
         chosen, right = self._chosen(answer), self.right(seed)
         drawn = self.draw(seed)
@@ -155,51 +140,51 @@ class Choice(Base):
         says = [self.fill(self.options[key].says, drawn) for key in wrong]
         if chosen == right:
             praise = (self.fill(self.options[key].says, drawn) for key in self.options if key in right)
-            return Verdict(True, 1.0, tuple(praise))
+            return base.Verdict(True, 1.0, tuple(praise))
         if self.many and (missing := len(right - chosen)):
             says.append(plural("{number} more option is right.", "{number} more options are right.", missing))
         agreed = sum((key in chosen) == (key in right) for key in self.options)
-        mistake = mistake_key(self.options[wrong[0]].says) if wrong else ""
+        mistake = base.mistake_key(self.options[wrong[0]].says) if wrong else ""
         score = agreed / len(self.options) if self.many else self.options[wrong[0]].score
         if score and not self.many:
             says.append(worth_sentence(score))
-        return Verdict(False, score, tuple(says), mistake=mistake)
+        return base.Verdict(False, score, tuple(says), mistake=mistake)
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """One field "answer", or several of that name."""
         if self.many:
             return list(form.get("answer", []))
         return super().answer_in(form)
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The text and the sentence of each option, too."""
         yield from super().texts()
         for key, option in self.options.items():
             yield ("options", key, "text"), option.text
             yield ("options", key, "says"), option.says
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """Something is right, something is wrong, and no two options read alike."""
         try:
             right = self.right(drawn.seed)
         except ExpressionError as error:
-            yield Finding(("options",), str(error))
+            yield base.Finding(("options",), str(error))
             return
         if len(right) == len(self.options):
-            yield Finding(("correct",), "every option is right: nothing is left to choose")
+            yield base.Finding(("correct",), "every option is right: nothing is left to choose")
         seen: dict[str, str] = {}
         for key, option in self.options.items():
             where = ("options", key, "text")
             try:
                 text = self.fill(option.text, drawn)
             except ExpressionError as error:
-                yield Finding(where, str(error))
+                yield base.Finding(where, str(error))
                 return
             if text in seen:
-                yield Finding(where, f"reads the same as the option {seen[text]!r}")
+                yield base.Finding(where, f"reads the same as the option {seen[text]!r}")
             seen[text] = key
 
-    def _chosen(self, answer: Answer) -> set[str]:
+    def _chosen(self, answer: base.Answer) -> set[str]:
         chosen = {answer} if isinstance(answer, str) else set(answer)
         chosen.discard("")
         if isinstance(answer, dict) or not chosen:
@@ -208,9 +193,8 @@ class Choice(Base):
             raise AnswerError(translate("choose one option, not several"))
         for key in chosen:
             if key not in self.options:
-                raise AnswerError(
-                    translate("no option is called {key!r}{near}", key=key, near=nearest(key, self.options))
-                )
+                near = nearest(key, self.options)
+                raise AnswerError(translate("no option is called {key!r}{near}", key=key, near=near))
         return chosen
 
 
@@ -223,7 +207,7 @@ class CauseQuestion:
     """The question about the measurement, and the causes to choose from."""
 
     prompt: str
-    options: tuple[Option, ...]
+    options: tuple[base.Option, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +231,11 @@ class PredictedQuantity(AskedQuantity):
     over: dict[str, str | int | float] = Field(default_factory=dict, description="divided by what is measured there")
 
 
-class Cause(Strict):
+class Cause(base.Strict):
     """Why the measurement differs from the formula, or does not."""
 
-    prompt: Markdown = Field(description="the question about the measurement")
-    options: dict[Slug, OptionText] = Field(min_length=2, description="key: text and says")
+    prompt: base.Markdown = Field(description="the question about the measurement")
+    options: dict[base.Slug, OptionText] = Field(min_length=2, description="key: text and says")
     correct: str = Field(description="the key of the right one")
 
     @model_validator(mode="after")
@@ -315,7 +299,7 @@ class LabExercise(QuantityExercise):
     def question(self, seed: int) -> LabQuestion:
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
-        options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
+        options = [base.Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
         cause = CauseQuestion(prompt, tuple(shuffle_things(seed, options)))
         return LabQuestion(self.boxes(seed), cause)
@@ -329,7 +313,7 @@ class LabExercise(QuantityExercise):
         text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
         return "\n".join([*self.listed_answers(seed), f"- {text}"])
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each listed mistake, and each wrong cause, with the rest right."""
         right, drawn = self.right_answer(seed), self.draw(seed)
         yield from self.mistyped_answers(seed, right)
@@ -337,20 +321,20 @@ class LabExercise(QuantityExercise):
             if name != self.cause.correct:
                 yield {**right, CAUSE: name}, self.fill(option.says, drawn)
 
-    def read(self, answer: Answer) -> Mapping[str, Reading]:
+    def read(self, answer: base.Answer) -> Mapping[str, Reading]:
         """The predictions in *answer*, which must all be there.
 
         Raises:
             AnswerError: one is missing or cannot be read, or there is something else.
         """
-        given, readings = named_answers(answer, [*self.predict, CAUSE], _NO_PREDICTION), {}
+        given, readings = base.named_answers(answer, [*self.predict, CAUSE], _NO_PREDICTION), {}
         for name in self.predict:
             if name not in given:
                 raise AnswerError(translate("{name}: the prediction is empty: enter a number", name=name))
             readings[name] = self.read_box(name, given[name])
         return readings
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Compare predictions with the formulas, and the cause with the right one."""
         readings = self.read(answer)
         chosen = answer.get(CAUSE, "").strip() if isinstance(answer, dict) else ""
@@ -363,23 +347,23 @@ class LabExercise(QuantityExercise):
         option = self.cause.options.get(chosen)
         feedback = self.fill(option.says, self.draw(seed)) if option else ""
         right = chosen == self.cause.correct if option else None
-        mistake = mistake_key(option.says) if option and not right else ""
-        parts[CAUSE] = PartVerdict(right, feedback, mistake)
+        mistake = base.mistake_key(option.says) if option and not right else ""
+        parts[CAUSE] = base.PartVerdict(right, feedback, mistake)
         says = part_sentences(numbers, titles, len(parts))
         says.append(feedback or translate("The cause is not chosen yet."))
         score = sum(part.share for part in parts.values()) / len(parts)
-        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
+        return base.Verdict(score == 1, score, tuple(says), parts, base.first_mistake(parts.values()))
 
-    def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
+    def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, base.PartVerdict]:
         """The verdict on each prediction, with the mistake behind a wrong one where it shows."""
         keys = self.keys(seed)
         return {name: keys[name].judge(reading) for name, reading in readings.items()}
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """A field "answer.NAME" for each prediction, and "answer.cause"."""
-        return posted_answers(form, (*self.predict, CAUSE))
+        return base.posted_answers(form, (*self.predict, CAUSE))
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The causes, too."""
         yield from super().texts()
         yield ("cause", "prompt"), self.cause.prompt
@@ -387,9 +371,9 @@ class LabExercise(QuantityExercise):
             yield ("cause", "options", key, "text"), option.text
             yield ("cause", "options", key, "says"), option.says
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """Predictions have the right unit, and mistakes are apart from them."""
         try:
             yield from self.clashes(self.keys(drawn.seed))
         except ExpressionError as error:
-            yield Finding(self.place_of(next(iter(self.predict)), "answer"), str(error))
+            yield base.Finding(self.place_of(next(iter(self.predict)), "answer"), str(error))

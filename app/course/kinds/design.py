@@ -21,19 +21,7 @@ from app.core.searching import Space, find_layouts, fixed_fields
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
-from app.course.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    Strict,
-    ValueCache,
-    Verdict,
-    Where,
-    mistake_key,
-    named_answers,
-    posted_answers,
-)
+from app.course.kinds import base
 from app.course.kinds.drawn_values import Draw, DrawnValue
 from app.course.sandbox.runner import Runner
 
@@ -54,10 +42,10 @@ class DesignQuestion:
     knobs: tuple[KnobRow, ...]
 
 
-class Knob(Strict):
+class Knob(base.Strict):
     """Something to choose."""
 
-    says: Markdown = Field(description="what it is")
+    says: base.Markdown = Field(description="what it is")
     among: list[DrawnValue] = Field(min_length=2, max_length=12, description="the values to choose from")
 
     def place(self, text: str) -> int | None:
@@ -100,7 +88,7 @@ Named = dict[str, Quantity]
 RunRequest = tuple[str, str, int, int, tuple[str, ...]]  # model, cluster, batch, sequence, fixed fields
 
 
-class TrainingRun(Strict):
+class TrainingRun(base.Strict):
     """A training run; texts may have drawn numbers, as in `64 H100 gpus={gpus}`."""
 
     model: str = Field(description="a model, or one with some fields changed")
@@ -202,7 +190,7 @@ Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
 Chosen = Mapping[str, int]  # the place of each choice in its list
 
 
-class Design(Base):
+class Design(base.Base):
     """Choose the best values that meet every condition."""
 
     kind_title = noted("Design")
@@ -222,12 +210,12 @@ class Design(Base):
         description="a training run whose layout is chosen, with degrees such as tensor; the best"
         " is then the fastest of all layouts that fit, not of the choices",
     )
-    require: dict[str, Markdown] = Field(min_length=1, description="condition: feedback when it does not hold")
+    require: dict[str, base.Markdown] = Field(min_length=1, description="condition: feedback when it does not hold")
     least: str = Field(default="", description="an expression that the best design minimizes")
     within: float = Field(default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05")
-    better: Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
+    better: base.Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
     shows: dict[str, str] = Field(default_factory=dict, description="label: text with values, shown with every verdict")
-    _works: ValueCache[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=ValueCache)
+    _works: base.ValueCache[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=base.ValueCache)
 
     def question(self, seed: int) -> DesignQuestion:
         """The values to choose, and the options for each."""
@@ -239,7 +227,7 @@ class Design(Base):
             )
         )
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The best design; the first of several.
 
         Raises:
@@ -257,13 +245,13 @@ class Design(Base):
         chosen = ", ".join(f"{self.choose[name].says} **{text}**" for name, text in texts)
         return "\n\n".join([chosen, *self._shows(self._names(seed, self._working(seed)[0][1]))])
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """For each condition, a design that fails it alone."""
         for condition, chosen in self._deciding(seed).items():
             names = self._names(seed, chosen)
             yield self._written(chosen), self._filled(self.require[condition], names)
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Say which conditions fail; of a design that works, how near the best it is."""
         chosen = self._read(answer)
         names = self._names(seed, chosen)
@@ -271,24 +259,24 @@ class Design(Base):
         if failed:
             says = [self._filled(self.require[condition], names) for condition in failed]
             share = 1 - len(failed) / len(self.require)
-            mistake = mistake_key(self.require[failed[0]])
-            return Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
+            mistake = base.mistake_key(self.require[failed[0]])
+            return base.Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
         if self.least and not self._is_best(evaluate(self.least, names).value, seed):
             says = [self._better(names), *self._shows(names)]
-            return Verdict(False, _HALF, tuple(says), mistake=mistake_key(self.better))
-        return Verdict(True, 1.0, (translate("Right: it meets every condition."), *self._shows(names)))
+            return base.Verdict(False, _HALF, tuple(says), mistake=base.mistake_key(self.better))
+        return base.Verdict(True, 1.0, (translate("Right: it meets every condition."), *self._shows(names)))
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """A field "answer.NAME" for each choice."""
-        return posted_answers(form, self.choose)
+        return base.posted_answers(form, self.choose)
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The values to choose, too."""
         yield from super().texts()
         for name, knob in self.choose.items():
             yield ("choose", name, "says"), knob.says
 
-    def untold(self) -> Iterator[tuple[Where, str]]:
+    def untold(self) -> Iterator[tuple[base.Where, str]]:
         """The sentences of the conditions, which the design that was chosen fills."""
         for condition, says in self.require.items():
             yield ("require", condition), says
@@ -298,46 +286,46 @@ class Design(Base):
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on a design that fails the condition with that *key* alone."""
         for condition, chosen in self._deciding(seed).items():
-            if self.kept_key(mistake_key(self.require[condition])) == key:
+            if self.kept_key(base.mistake_key(self.require[condition])) == key:
                 return self._filled(self.require[condition], self._names(seed, chosen))
-        return self._better({}) if key == self.kept_key(mistake_key(self.better)) else ""
+        return self._better({}) if key == self.kept_key(base.mistake_key(self.better)) else ""
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""
         ways = math.prod(len(knob.among) for knob in self.choose.values())
         if ways > _MOST:
-            yield Finding(("choose",), f"{ways:,} ways to choose are more than {_MOST:,}")
+            yield base.Finding(("choose",), f"{ways:,} ways to choose are more than {_MOST:,}")
             return
         try:
             works = self._working(drawn.seed)
         except ValueError as error:  # of the run
-            yield Finding(("run",), str(error))
+            yield base.Finding(("run",), str(error))
             return
         if not works:
-            yield Finding(("require",), "no choice meets every condition")
+            yield base.Finding(("require",), "no choice meets every condition")
             return
         deciding = self._deciding(drawn.seed)
         for condition in self.require:
             if condition not in deciding:
                 cure = "remove it, or offer choices that only it forbids"
-                yield Finding(
+                yield base.Finding(
                     ("require", condition), "decides nothing alone: no choice fails this condition alone", cure
                 )
         if self.run and not (self.least and self._is_best(works[0][0], drawn.seed)):
             cure = "offer its degrees, and minimize step"
-            yield Finding(("run",), "no choice is as good as the fastest layout there is", cure)
+            yield base.Finding(("run",), "no choice is as good as the fastest layout there is", cure)
         if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
             cure = "offer choices that work and are not the best"
-            yield Finding(("least",), "decides nothing: every choice that works is the best", cure)
+            yield base.Finding(("least",), "decides nothing: every choice that works is the best", cure)
         yield from self._prove_texts(drawn.seed)
 
-    def _prove_texts(self, seed: int) -> Iterator[Finding]:
+    def _prove_texts(self, seed: int) -> Iterator[base.Finding]:
         """The sentences about every design can be filled, each reported once."""
-        known = set[Where]()
+        known = set[base.Where]()
         for chosen in self._ways():
             names = self._names(seed, chosen)
             failed = self._failed(names)
-            texts: dict[Where, str] = {("require", one): self.require[one] for one in failed}
+            texts: dict[base.Where, str] = {("require", one): self.require[one] for one in failed}
             if not failed:
                 texts[("better",)] = self.better
                 texts |= {("shows", label): text for label, text in self.shows.items()}
@@ -348,7 +336,7 @@ class Design(Base):
                     known.add(where)
                     design = ", ".join(f"{n} {text}" for n, text in self._written(chosen).items())
                     cure = "add a condition that says what is wrong with such a design"
-                    yield Finding(where, f"with {design}: {error}", cure if failed else "")
+                    yield base.Finding(where, f"with {design}: {error}", cure if failed else "")
 
     def _working(self, seed: int) -> list[tuple[float, Chosen]]:
         """Every design that works, the best first."""
@@ -418,8 +406,8 @@ class Design(Base):
     def _written(self, chosen: Chosen) -> dict[str, str]:
         return {name: shown_value(self.choose[name].among[place]) for name, place in chosen.items()}
 
-    def _read(self, answer: Answer) -> Chosen:
-        chosen = named_answers(answer, self.choose, _NO_CHOICE)
+    def _read(self, answer: base.Answer) -> Chosen:
+        chosen = base.named_answers(answer, self.choose, _NO_CHOICE)
         if missing := [name for name in self.choose if name not in chosen]:
             raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
         places = {name: self.choose[name].place(text) for name, text in chosen.items()}

@@ -14,19 +14,8 @@ from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluat
 from app.core.translation import localize, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spell_dimension, unit_of
 from app.core.validation import PlacedError
+from app.course.kinds import base
 from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
-from app.course.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    Strict,
-    ValueCache,
-    Verdict,
-    Where,
-    key_told,
-    single_text,
-)
 from app.course.kinds.drawn_values import Draw, DrawnValue, UnitName
 from app.course.kinds.numeric import refuse_unclear
 from app.course.sandbox.runner import Runner
@@ -133,10 +122,10 @@ class ExpressionQuestion:
     unit: str
 
 
-class Symbol(Strict):
+class Symbol(base.Strict):
     """A symbol of the formula, and the range of its values."""
 
-    says: Markdown = Field(description="what it stands for")
+    says: base.Markdown = Field(description="what it stands for")
     range: tuple[DrawnValue, DrawnValue] = Field(description="from and to; whole numbers if both are whole")
     whole: bool = Field(default=False, description="whole numbers alone, also between ends with a unit, as 1 B and 4 B")
 
@@ -170,7 +159,7 @@ class Symbol(Strict):
         return [Quantity(value, low.dimension) for value in values]
 
 
-class Expression(Base):
+class Expression(base.Base):
     """Derive a formula and type it."""
 
     kind_title = noted("Formula")
@@ -185,7 +174,7 @@ class Expression(Base):
         min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
     wrong: dict[str, Mistake] = Field(min_length=2, alias="mistakes", description=MISTAKES)
-    _points: ValueCache[int, tuple[Names, ...]] = PrivateAttr(default_factory=ValueCache)
+    _points: base.ValueCache[int, tuple[Names, ...]] = PrivateAttr(default_factory=base.ValueCache)
 
     @model_validator(mode="after")
     def _symbols_have_ranges(self) -> Self:
@@ -214,7 +203,7 @@ class Expression(Base):
         )
         return ExpressionQuestion(tuple(rows), self.unit)
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The formula as the author typed it."""
         return self.answer
 
@@ -222,15 +211,15 @@ class Expression(Base):
         """The formula as mathematics, and as it may be typed."""
         return f"${latex(parse_plain(self.answer, self.symbols))}$, typed `{self.answer}`"
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each foreseen wrong formula."""
         drawn = self.draw(seed)
         for expression, mistake in self.wrong.items():
             yield expression, self.fill(mistake.says, drawn)
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Compare the values of the formula with those of the right one, at drawn points."""
-        node = self._read(single_text(answer))
+        node = self._read(base.single_text(answer))
         shown = translate("Read as ${formula}$.", formula=latex(node))
         points = self.points(seed)
         values = [value_at(node, names) for names in points]
@@ -238,8 +227,8 @@ class Expression(Base):
             raise AnswerError(translate("this formula has no value: {why_none}", why_none=why_none(node, points[0])))
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if same_values(values, right):
-            return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
-        refuse_unclear(single_text(answer))
+            return base.Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
+        refuse_unclear(base.single_text(answer))
         known = self._foreseen(seed, values)
         drawn = self.draw(seed)
         says = (
@@ -249,10 +238,10 @@ class Expression(Base):
             or self._counterexample(seed, values, right)
         )
         wordings = [mistake.says for mistake in self.wrong.values()]
-        mistake = key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
+        mistake = base.key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
         score = known.score if known else 0.0
         told = (localize(says), shown, worth_sentence(score)) if score else (localize(says), shown)
-        return Verdict(False, score, told, mistake=mistake)
+        return base.Verdict(False, score, told, mistake=mistake)
 
     def points(self, seed: int) -> tuple[Names, ...]:
         """Values of the symbols at which formulas are compared."""
@@ -344,7 +333,7 @@ class Expression(Base):
         except ExpressionError as error:
             raise AnswerError(str(error)) from error
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The meanings of the symbols and the feedback on mistakes, too."""
         yield from super().texts()
         for name, symbol in self.symbols.items():
@@ -356,42 +345,42 @@ class Expression(Base):
         """The formula as the author typed it."""
         return {self.answer}
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """The answer equals the reference, and no mistake equals it or another mistake."""
         try:
             points = self.points(drawn.seed)
             right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         except ExpressionError as error:
-            yield Finding(("answer",), str(error))
+            yield base.Finding(("answer",), str(error))
             return
         if right[0].dimension != self.scale.unit.dimension:
-            yield Finding(("unit",), f"the answer is {dimension_words(right[0])}")
+            yield base.Finding(("unit",), f"the answer is {dimension_words(right[0])}")
         if self.reference:
             yield from self._prove_reference(points, right)
         seen = {"the answer": right}
         for expression, mistake in self.wrong.items():
             where = ("mistakes", expression)
             if mistake.when:
-                yield Finding((*where, "when"), "a formula is wrong for all symbols", "remove it")
+                yield base.Finding((*where, "when"), "a formula is wrong for all symbols", "remove it")
             try:
                 node = parse_plain(expression, self.symbols)
                 values = [evaluate(node, names) for names in points]
             except ExpressionError as error:
-                yield Finding(where, str(error))
+                yield base.Finding(where, str(error))
                 continue
             same = next((other for other, earlier in seen.items() if same_values(values, earlier)), "")
             if same:
-                yield Finding(where, f"has the same values as {same}")
+                yield base.Finding(where, f"has the same values as {same}")
             seen[expression] = values
 
-    def _prove_reference(self, points: Sequence[Names], right: Sequence[Quantity]) -> Iterator[Finding]:
+    def _prove_reference(self, points: Sequence[Names], right: Sequence[Quantity]) -> Iterator[base.Finding]:
         try:
             values = [evaluate(self.reference, names) for names in points]
         except ExpressionError as error:
-            yield Finding(("reference",), str(error))
+            yield base.Finding(("reference",), str(error))
             return
         if not same_values(values, right):
-            yield Finding(("reference",), "does not equal the answer")
+            yield base.Finding(("reference",), "does not equal the answer")
 
 
 def _unit_of(quantity: Quantity) -> str:

@@ -16,32 +16,7 @@ from app.core.expressions import ExpressionError, Names, Quantity, evaluate, nam
 from app.core.translation import localize, noted, translate
 from app.core.units import RATIO, Dimension, Reading, check_clear, spelling
 from app.core.units.scales import SCALES
-from app.course.kinds.answer_key import (
-    MISTAKES,
-    AnswerKey,
-    AskedQuantity,
-    Mistake,
-    QuantityForm,
-    keys_of,
-    part_sentences,
-    telling_figures,
-    worth_sentence,
-)
-from app.course.kinds.base import (
-    Answer,
-    Base,
-    CountedPart,
-    CountedParts,
-    Finding,
-    PartVerdict,
-    PlayedAnswer,
-    ValueCache,
-    Verdict,
-    Where,
-    first_mistake,
-    named_answers,
-    posted_answers,
-)
+from app.course.kinds import answer_key, base
 from app.course.kinds.common_mistakes import QuestionNumbers
 from app.course.kinds.drawn_values import Draw, redraw
 from app.course.sandbox.runner import Runner
@@ -58,19 +33,19 @@ _COUNTS = (3, 10**7)  # smaller factors have causes of their own
 _LABELED = ("choose", "symbols")  # their `says` is what they are, not feedback
 
 
-def question_texts(exercise: Base) -> Iterator[tuple[Where, str]]:
+def question_texts(exercise: base.Base) -> Iterator[tuple[base.Where, str]]:
     """The texts of *exercise* that its page or the interface shows before an answer."""
     for where, text in exercise.texts():
         if where[0] in _LABELED or not _LATER & set(map(str, where)):
             yield where, text
 
 
-def shown_slots(exercise: Base) -> frozenset[str]:
+def shown_slots(exercise: base.Base) -> frozenset[str]:
     """The slots of the question: the names of drawn values, and what it works out from them."""
     return frozenset(slot for _, text in question_texts(exercise) for slot in slots(text))
 
 
-def visible_values(exercise: Base, seed: int) -> Mapping[str, str]:
+def visible_values(exercise: base.Base, seed: int) -> Mapping[str, str]:
     """The drawn values that the question shows, as their texts: others may be the answer, or feedback on it."""
     shown = shown_slots(exercise)
     return {name: text for name, text in exercise.draw(seed).shown.items() if name in shown}
@@ -87,7 +62,7 @@ def slot_names(text: str, drawn: Draw) -> set[str]:
     return found
 
 
-def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
+def question_numbers(exercise: base.Base, drawn: Draw) -> QuestionNumbers:
     """The counts and quantities that a learner reads in the question, a measurement's table aside."""
     texts = [text for _, text in question_texts(exercise)]
     shown = {slot for text in texts for slot in slots(text)}
@@ -104,7 +79,7 @@ def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
     )
 
 
-def _read_text(exercise: Base, text: str, drawn: Draw) -> str:
+def _read_text(exercise: base.Base, text: str, drawn: Draw) -> str:
     try:
         return exercise.fill(text, replace(drawn, listings=dict.fromkeys(drawn.listings, "")))
     except ExpressionError:  # names an answer, or is reported where it is proven
@@ -125,7 +100,7 @@ class Box:
     tolerance: str
 
 
-class QuantityExercise(Base):
+class QuantityExercise(base.Base):
     """An exercise that asks for one quantity or several."""
 
     asks_for_numbers = True
@@ -133,7 +108,7 @@ class QuantityExercise(Base):
 
     @property
     @abstractmethod
-    def asked(self) -> Mapping[str, AskedQuantity]:
+    def asked(self) -> Mapping[str, answer_key.AskedQuantity]:
         """The quantities by name; one may build on those before it."""
 
     def boxes(self, seed: int) -> tuple[Box, ...]:
@@ -169,13 +144,13 @@ class QuantityExercise(Base):
 
     def telling(self, seed: int) -> set[str]:
         """The figures of the right values."""
-        return telling_figures(self.keys(seed).values())
+        return answer_key.telling_figures(self.keys(seed).values())
 
-    def place_of(self, name: str, *more: str | int) -> Where:
+    def place_of(self, name: str, *more: str | int) -> base.Where:
         """The place in the file of what is said of the quantity called *name*."""
         return (self.asked_under, name, *more)
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The prompts of the quantities and the sentences of their mistakes, too."""
         yield from super().texts()
         for name, asked in self.asked.items():
@@ -209,28 +184,30 @@ class QuantityExercise(Base):
             for value, says in key.mistakes:
                 yield {**right, name: key.asked.typed(value)}, says
 
-    def clashes(self, keys: Mapping[str, AnswerKey]) -> list[Finding]:
+    def clashes(self, keys: Mapping[str, answer_key.AnswerKey]) -> list[base.Finding]:
         """The mistakes that cannot be told apart from each other or from what is right.
 
         Raises:
             ExpressionError: a mistake has no value there.
         """
         return [
-            Finding(self.place_of(name, "mistakes", expression), says, TELL)
+            base.Finding(self.place_of(name, "mistakes", expression), says, TELL)
             for name, key in keys.items()
             for expression, says in key.clashes()
         ]
 
-    def verdict_on(self, seed: int, parts: Mapping[str, PartVerdict], played: PlayedAnswer | None = None) -> Verdict:
+    def verdict_on(
+        self, seed: int, parts: Mapping[str, base.PartVerdict], played: base.PlayedAnswer | None = None
+    ) -> base.Verdict:
         """The verdict on several answers, which count alike; those that are left empty are named."""
         score = sum(part.share for part in parts.values()) / len(parts)
         titles = {name: self.title_of(name, seed) for name in parts}
-        says = part_sentences(parts, titles)
+        says = answer_key.part_sentences(parts, titles)
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
-        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()), played)
+        return base.Verdict(score == 1, score, tuple(says), parts, base.first_mistake(parts.values()), played)
 
-    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
+    def keys(self, seed: int) -> Mapping[str, answer_key.AnswerKey]:
         """The key of each box.
 
         Raises:
@@ -238,7 +215,7 @@ class QuantityExercise(Base):
         """
         return self._keys.of(seed, lambda: self._keys_of(self.draw(seed)))
 
-    def keys_at(self, values: Mapping[str, float]) -> Mapping[str, AnswerKey]:
+    def keys_at(self, values: Mapping[str, float]) -> Mapping[str, answer_key.AnswerKey]:
         """The key of each box if *values*, in base units, had been drawn.
 
         Raises:
@@ -247,14 +224,14 @@ class QuantityExercise(Base):
         return self._keys_of(redraw(self.draw(0), values, self.let))
 
     @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
-    def _keys(self) -> ValueCache[int, Mapping[str, AnswerKey]]:
-        return ValueCache()
+    def _keys(self) -> base.ValueCache[int, Mapping[str, answer_key.AnswerKey]]:
+        return base.ValueCache()
 
-    def _keys_of(self, drawn: Draw) -> Mapping[str, AnswerKey]:
+    def _keys_of(self, drawn: Draw) -> Mapping[str, answer_key.AnswerKey]:
         def filled(text: str, names: Names) -> str:
             return self.fill(text, replace(drawn, names=names))
 
-        return keys_of(self.asked, drawn.names, filled, question_numbers(self, drawn))
+        return answer_key.keys_of(self.asked, drawn.names, filled, question_numbers(self, drawn))
 
 
 MOST_PARTS = 6
@@ -263,7 +240,7 @@ _FIGURES = 6  # of how near a sum is
 _NEAR = 0.02  # of a sum, at most: a looser tolerance says little
 
 
-def counted_in(key: AnswerKey, value: float) -> CountedParts | None:
+def counted_in(key: answer_key.AnswerKey, value: float) -> base.CountedParts | None:
     """The parts of the right answer that *value* is the sum of; None if it is not such a sum.
 
     Of several such sums it is the nearest one, then that of the most parts, the first ones.
@@ -282,11 +259,11 @@ def counted_in(key: AnswerKey, value: float) -> CountedParts | None:
     if not near:
         return None
     names = sums[min(near)[1]][0]
-    parts = tuple(CountedPart(key.asked.part_name(name), size, name in names) for name, size in values.items())
-    return CountedParts(parts, key.asked.shown(value), key.shown())
+    parts = tuple(base.CountedPart(key.asked.part_name(name), size, name in names) for name, size in values.items())
+    return base.CountedParts(parts, key.asked.shown(value), key.shown())
 
 
-def parts_of(key: AnswerKey) -> Mapping[str, float]:
+def parts_of(key: answer_key.AnswerKey) -> Mapping[str, float]:
     """The parts of the right answer, by name.
 
     Raises:
@@ -296,7 +273,7 @@ def parts_of(key: AnswerKey) -> Mapping[str, float]:
     return {name: key.asked.value(text, names) for name, text in key.asked.parts.items()}
 
 
-def trouble_of_parts(key: AnswerKey) -> str:
+def trouble_of_parts(key: answer_key.AnswerKey) -> str:
     """Why the parts of an answer cannot be right; empty where they can, or there are none.
 
     Raises:
@@ -326,7 +303,7 @@ def refuse_unclear(text: str) -> None:
 
 
 def refuse_unclear_answers(
-    keys: Mapping[str, AnswerKey], readings: Mapping[str, Reading], texts: Mapping[str, str]
+    keys: Mapping[str, answer_key.AnswerKey], readings: Mapping[str, Reading], texts: Mapping[str, str]
 ) -> None:
     """Ask about each of *texts* that is not right as it was read, and may mean another number.
 
@@ -338,7 +315,7 @@ def refuse_unclear_answers(
             refuse_unclear(texts[name])
 
 
-def _trouble_of(asked: AskedQuantity, expression: str, names: Names) -> str:
+def _trouble_of(asked: answer_key.AskedQuantity, expression: str, names: Names) -> str:
     """Why *expression* has no value in the unit that is asked for; empty where it has one."""
     try:
         asked.value(expression, names)
@@ -358,29 +335,31 @@ class NumericQuestion:
     fields: tuple[Box, ...]
 
 
-class Numeric(QuantityExercise, QuantityForm):
+class Numeric(QuantityExercise, answer_key.QuantityForm):
     """One number with a unit, or several."""
 
     kind_title = noted("Number")
     sample = "collectives/bytes-sent-by-a-ring"
     only_draws = True
     kind: Literal["numeric"]
-    wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
-    answers: dict[str, AskedQuantity] = Field(
+    wrong: dict[str, answer_key.Mistake] = Field(
+        default_factory=dict, alias="mistakes", description=answer_key.MISTAKES
+    )
+    answers: dict[str, answer_key.AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
-    _asked: dict[str, AskedQuantity] = PrivateAttr(default_factory=dict)
+    _asked: dict[str, answer_key.AskedQuantity] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _asks_for_one_thing_or_several(self) -> Self:
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
-        form = {name: getattr(self, name) for name in QuantityForm.model_fields}
-        self._asked = self.answers or {ONLY: AskedQuantity(mistakes=self.wrong, **form)}
+        form = {name: getattr(self, name) for name in answer_key.QuantityForm.model_fields}
+        self._asked = self.answers or {ONLY: answer_key.AskedQuantity(mistakes=self.wrong, **form)}
         return self
 
     @cached_property  # looked up twenty times as fast as a private attribute of Pydantic
-    def asked(self) -> Mapping[str, AskedQuantity]:
+    def asked(self) -> Mapping[str, answer_key.AskedQuantity]:
         """The quantities by name."""
         return self._asked
 
@@ -393,7 +372,7 @@ class Numeric(QuantityExercise, QuantityForm):
         """The boxes to fill in."""
         return NumericQuestion(self.boxes(seed))
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The right value of each box, to twelve figures."""
         texts = self.typed_answers(seed)
         return texts if self.answers else texts[ONLY]
@@ -404,31 +383,31 @@ class Numeric(QuantityExercise, QuantityForm):
             return f"**{self.keys(seed)[ONLY].shown()}**"
         return "\n".join(self.listed_answers(seed))
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each listed mistake, as a learner would type it."""
         for texts, says in self.mistyped_answers(seed, self.typed_answers(seed)):
             yield texts if self.answers else texts[ONLY], says
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Compare each box with its key; one that builds on another may build on the learner's."""
         given = self._given(answer)
         readings = {name: self._read(seed, name, text) for name, text in given.items()}
         refuse_unclear_answers(self.keys(seed), readings, given)
         parts = {
-            name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
+            name: self._judge(seed, name, readings) if name in readings else base.PartVerdict(None, "")
             for name in self.asked
         }
         if self.answers:
             return self.verdict_on(seed, parts)
         only = parts[ONLY]
-        says = [only.says, worth_sentence(only.score)] if only.score else [only.says]
-        return Verdict(only.share == 1, only.share, tuple(says), mistake=only.mistake)
+        says = [only.says, answer_key.worth_sentence(only.score)] if only.score else [only.says]
+        return base.Verdict(only.share == 1, only.share, tuple(says), mistake=only.mistake)
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """One field "answer", or a field "answer.NAME" for each of several."""
-        return posted_answers(form, self.answers) if self.answers else super().answer_in(form)
+        return base.posted_answers(form, self.answers) if self.answers else super().answer_in(form)
 
-    def untold(self) -> Iterator[tuple[Where, str]]:
+    def untold(self) -> Iterator[tuple[base.Where, str]]:
         """The names of the parts, which a figure shows."""
         for name, asked in self.asked.items():
             for part in asked.parts:
@@ -439,7 +418,7 @@ class Numeric(QuantityExercise, QuantityForm):
         """Whether an answer adds up parts."""
         return any(asked.parts for asked in self.asked.values())
 
-    def reached(self, seed: int, answer: Answer) -> int | None:
+    def reached(self, seed: int, answer: base.Answer) -> int | None:
         """The step for what was typed: the last that it reaches, or the first beyond the right one.
 
         A wrong number never reaches the step of the right one, and one that counts as right reaches it.
@@ -461,7 +440,7 @@ class Numeric(QuantityExercise, QuantityForm):
         near = min(max(step.value, 0.0), _FARTHEST)
         return min(math.floor(near), round(goal.value) - 1) if near < goal.value else math.ceil(near)
 
-    def counted(self, seed: int, answer: Answer) -> CountedParts | None:
+    def counted(self, seed: int, answer: base.Answer) -> base.CountedParts | None:
         """The parts of the first listed mistake among the answers that is the sum of some."""
         keys = self.keys(seed)
         for name, text in self._given(answer).items():
@@ -473,41 +452,43 @@ class Numeric(QuantityExercise, QuantityForm):
                 return found
         return None
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """Answers have the right unit, and mistakes are apart from them and from each other."""
         try:
             keys = self.keys(drawn.seed)
             clashes = self.clashes(keys)
             parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
-            yield from self._unworkable(drawn) or [Finding(self.place_of(next(iter(self.asked)), "answer"), str(error))]
+            yield from self._unworkable(drawn) or [
+                base.Finding(self.place_of(next(iter(self.asked)), "answer"), str(error))
+            ]
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
             where = self.place_of(next(iter(self.asked)), "answer")
-            yield Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
+            yield base.Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
         for name, says in parts.items():
             if says:
-                yield Finding(self.place_of(name, "parts"), says, "list all that it adds up, once")
+                yield base.Finding(self.place_of(name, "parts"), says, "list all that it adds up, once")
         yield from clashes
 
-    def _unworkable(self, drawn: Draw) -> list[Finding]:
+    def _unworkable(self, drawn: Draw) -> list[base.Finding]:
         """Each expression that has no value in *drawn*, where it is written; what builds on it is not judged."""
         known = dict(drawn.names)
         for name, asked in self.asked.items():
-            own: list[tuple[Where, str]] = [(("answer",), asked.answer)]
+            own: list[tuple[base.Where, str]] = [(("answer",), asked.answer)]
             own += [(("accept",), asked.accept)] if asked.accept else []
             found = [(where, says) for where, text in own if (says := _trouble_of(asked, text, known))]
             if not found:
                 known[name] = Quantity(asked.value(asked.answer, known), asked.scale.unit.dimension)
-                more: list[tuple[Where, str]] = [(("mistakes", text), text) for text in asked.mistakes]
+                more: list[tuple[base.Where, str]] = [(("mistakes", text), text) for text in asked.mistakes]
                 more += [(("parts", part), text) for part, text in asked.parts.items()]
                 found = [(where, says) for where, text in more if (says := _trouble_of(asked, text, known))]
                 found += self._unfilled(asked, replace(drawn, names=known)) if not found else []
             if found:
-                return [Finding(self.place_of(name, *where), says) for where, says in found]
+                return [base.Finding(self.place_of(name, *where), says) for where, says in found]
         return []
 
-    def _unfilled(self, asked: AskedQuantity, drawn: Draw) -> Iterator[tuple[Where, str]]:
+    def _unfilled(self, asked: answer_key.AskedQuantity, drawn: Draw) -> Iterator[tuple[base.Where, str]]:
         """The feedback on mistakes that cannot be filled with what is *drawn*."""
         for expression, mistake in asked.mistakes.items():
             try:
@@ -515,14 +496,16 @@ class Numeric(QuantityExercise, QuantityForm):
             except ExpressionError as error:
                 yield ("mistakes", expression), str(error)
 
-    def place_of(self, name: str, *more: str | int) -> Where:
+    def place_of(self, name: str, *more: str | int) -> base.Where:
         """The place in the file of what is said of the quantity called *name*."""
         return super().place_of(name, *more) if self.answers else more
 
-    def _given(self, answer: Answer) -> dict[str, str]:
+    def _given(self, answer: base.Answer) -> dict[str, str]:
         if not self.answers and isinstance(answer, list):
             raise AnswerError(translate("the answer must be a string"))
-        filled = named_answers({ONLY: answer} if isinstance(answer, str) and not self.answers else answer, self.asked)
+        filled = base.named_answers(
+            {ONLY: answer} if isinstance(answer, str) and not self.answers else answer, self.asked
+        )
         if not filled:
             raise AnswerError(translate("the answer is empty: enter a number"))
         return filled
@@ -537,12 +520,12 @@ class Numeric(QuantityExercise, QuantityForm):
             says = translate("{name}: {problem}", name=title, problem=str(error))
             raise AnswerError(says) from error
 
-    def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> PartVerdict:
+    def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> base.PartVerdict:
         verdict = self.keys(seed)[name].judge(readings[name])
         if verdict.correct or not self.answers or not self._follows(seed, name, readings):
             return verdict
         says = translate("Right for your own answers above, which are not right yet.")
-        return PartVerdict(True, says + self.asked[name].echo(readings[name]))
+        return base.PartVerdict(True, says + self.asked[name].echo(readings[name]))
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:
         """Whether the answer is right for what the learner answered before it."""

@@ -12,22 +12,7 @@ from pydantic import Field, model_validator
 from app.core.errors import AnswerError, nearest
 from app.core.translation import noted, plural, translate
 from app.core.validation import PlacedError
-from app.course.kinds.base import (
-    Answer,
-    Base,
-    Finding,
-    Markdown,
-    Option,
-    PartVerdict,
-    Slug,
-    Strict,
-    Verdict,
-    Where,
-    first_mistake,
-    mistake_key,
-    named_answers,
-    posted_answers,
-)
+from app.course.kinds import base
 from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.runner import Runner
 
@@ -38,37 +23,37 @@ _BEFORE = " before "
 class OrderQuestion:
     """The things, shuffled; *strangers* when some of them belong nowhere."""
 
-    items: tuple[Option, ...]
+    items: tuple[base.Option, ...]
     strangers: bool
 
 
-class OrderedStep(Strict):
+class OrderedStep(base.Strict):
     """A thing, and those that must have come before it."""
 
-    text: Markdown
+    text: base.Markdown
     after: list[str] = Field(default_factory=list)
 
 
-class Stranger(Strict):
+class Stranger(base.Strict):
     """A thing that belongs nowhere."""
 
-    text: Markdown
-    says: Markdown
+    text: base.Markdown
+    says: base.Markdown
 
 
-class Order(Base):
+class Order(base.Base):
     """Put steps in an order that works."""
 
     kind_title = noted("Order")
     sample = "collectives/steps-of-a-ring"
     kind: Literal["order"]
-    items: dict[Slug, OrderedStep] = Field(
+    items: dict[base.Slug, OrderedStep] = Field(
         min_length=3, description="key: text, and after: the keys that must have come before"
     )
-    strangers: dict[Slug, Stranger] = Field(
+    strangers: dict[base.Slug, Stranger] = Field(
         default_factory=dict, description="key: text and says, of what belongs nowhere"
     )
-    says: dict[str, Markdown] = Field(default_factory=dict, description='"b before a": feedback on that order')
+    says: dict[str, base.Markdown] = Field(default_factory=dict, description='"b before a": feedback on that order')
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -109,10 +94,10 @@ class Order(Base):
         drawn = self.draw(seed)
         texts = {key: step.text for key, step in self.items.items()}
         texts |= {key: stranger.text for key, stranger in self.strangers.items()}
-        items = [Option(key, self.fill(text, drawn)) for key, text in texts.items()]
+        items = [base.Option(key, self.fill(text, drawn)) for key, text in texts.items()]
         return OrderQuestion(tuple(self._mixed(seed, items)), bool(self.strangers))
 
-    def _mixed(self, seed: int, items: list[Option]) -> list[Option]:
+    def _mixed(self, seed: int, items: list[base.Option]) -> list[base.Option]:
         """*items*, shuffled until their order is not a right one."""
         for turn in range(len(items) + 2):
             mixed = shuffle_things(seed + turn, items)
@@ -120,7 +105,7 @@ class Order(Base):
                 return mixed
         return items[::-1]
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The order in which the author wrote them."""
         return list(self.items)
 
@@ -130,7 +115,7 @@ class Order(Base):
         texts = (self.fill(step.text, drawn) for step in self.items.values())
         return "\n".join(f"{place}. {text}" for place, text in enumerate(texts, 1))
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each wrong pair and each stranger that the author speaks of, alone."""
         drawn = self.draw(seed)
         for pair, says in self.says.items():
@@ -142,14 +127,14 @@ class Order(Base):
         for key, stranger in self.strangers.items():
             yield [*self.items, key], self.fill(stranger.says, drawn)
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Credit each pair in a possible order; missing steps and strangers reduce the score."""
         keys, drawn = self._read(answer), self.draw(seed)
         wrong = self._wrong_pairs(keys)
         guests = [key for key in keys if key in self.strangers]
         missing = [key for key in self.items if key not in keys]
         if not (wrong or guests or missing):
-            return Verdict(True, 1.0, (translate("Right: every step comes after those that it needs."),))
+            return base.Verdict(True, 1.0, (translate("Right: every step comes after those that it needs."),))
         told = [self.says[pair] for pair in self.says if _pair(pair) in wrong]
         told += [self.strangers[key].says for key in guests]
         says = [self.fill(text, drawn) for text in told]
@@ -159,8 +144,8 @@ class Order(Base):
             early, late = min(wrong, key=lambda pair: [keys.index(key) for key in pair])
             first, second = (self.fill(self.items[key].text, drawn) for key in (early, late))
             says = [translate("“{first}” cannot come before “{second}”.", first=first, second=second)]
-        mistake = mistake_key(told[0]) if told else ""
-        return Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
+        mistake = base.mistake_key(told[0]) if told else ""
+        return base.Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
 
     def _score(self, keys: Sequence[str], wrong: frozenset[tuple[str, str]]) -> float:
         """The share of the pairs that must be in one order and are, less that of strangers."""
@@ -172,7 +157,7 @@ class Order(Base):
     def _wrong_pairs(self, keys: Sequence[str]) -> frozenset[tuple[str, str]]:
         return frozenset(pair for pair in combinations(keys, 2) if pair[::-1] in self.before)
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """Keys in order under "answer", or the place of each under "place.KEY"."""
         if form.get("answer"):
             return list(form["answer"])
@@ -189,7 +174,7 @@ class Order(Base):
             raise AnswerError(translate("place {twice} is given twice", twice=twice))
         return [key for _, key in sorted(places)]
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The texts of things and the sentences of wrong pairs and strangers, too."""
         yield from super().texts()
         for key, step in self.items.items():
@@ -200,14 +185,14 @@ class Order(Base):
         for pair, says in self.says.items():
             yield ("says", pair), says
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """The written order is right, and something can be out of order."""
         if self._wrong_pairs(list(self.items)):
-            yield Finding(("items",), "are not written in an order that their `after` allows")
+            yield base.Finding(("items",), "are not written in an order that their `after` allows")
         if not self.before:
-            yield Finding(("items",), "any order is right: say which comes `after` which")
+            yield base.Finding(("items",), "any order is right: say which comes `after` which")
 
-    def _read(self, answer: Answer) -> list[str]:
+    def _read(self, answer: base.Answer) -> list[str]:
         if not isinstance(answer, list):
             raise AnswerError(translate("the answer must be a list of keys, in order"))
         if not answer:
@@ -234,16 +219,16 @@ _NO_THING = noted("no item is called {name!r}{near}")
 class MatchQuestion:
     """The things, and what each may go with; both in the order that the seed shuffles them to."""
 
-    things: tuple[Option, ...]
-    partners: tuple[Option, ...]
+    things: tuple[base.Option, ...]
+    partners: tuple[base.Option, ...]
 
 
-class Thing(Strict):
+class Thing(base.Strict):
     """A thing, and what it goes with."""
 
-    text: Markdown
-    to: Slug | list[Slug] = Field(description="the partner, or several of which each is right")
-    says: dict[Slug, Markdown] = Field(default_factory=dict, description="a wrong partner: its feedback")
+    text: base.Markdown
+    to: base.Slug | list[base.Slug] = Field(description="the partner, or several of which each is right")
+    says: dict[base.Slug, base.Markdown] = Field(default_factory=dict, description="a wrong partner: its feedback")
 
     @property
     def partners(self) -> list[str]:
@@ -251,17 +236,17 @@ class Thing(Strict):
         return [self.to] if isinstance(self.to, str) else self.to
 
 
-class Match(Base):
+class Match(base.Base):
     """Match each item with its partner."""
 
     kind_title = noted("Matching")
     sample = "diagnosis/technique-and-lever"
     pace = 1.5
     kind: Literal["match"]
-    partners: dict[Slug, Markdown] = Field(
+    partners: dict[base.Slug, base.Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"
     )
-    things: dict[Slug, Thing] = Field(min_length=2, description="key: text, to, and says of wrong partners")
+    things: dict[base.Slug, Thing] = Field(min_length=2, description="key: text, to, and says of wrong partners")
 
     @model_validator(mode="after")
     def _partners_are_known(self) -> Self:
@@ -285,11 +270,11 @@ class Match(Base):
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""
         drawn = self.draw(seed)
-        things = [Option(key, self.fill(thing.text, drawn)) for key, thing in self.things.items()]
-        partners = [Option(key, self.fill(text, drawn)) for key, text in self.partners.items()]
+        things = [base.Option(key, self.fill(thing.text, drawn)) for key, thing in self.things.items()]
+        partners = [base.Option(key, self.fill(text, drawn)) for key, text in self.partners.items()]
         return MatchQuestion(tuple(shuffle_things(seed, things)), tuple(shuffle_things(seed + 1, partners)))
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The first right partner of each thing."""
         return {key: thing.partners[0] for key, thing in self.things.items()}
 
@@ -302,7 +287,7 @@ class Match(Base):
             for thing in self.things.values()
         )
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each wrong partner that the author speaks of, alone."""
         drawn = self.draw(seed)
         right = {key: thing.partners[0] for key, thing in self.things.items()}
@@ -310,13 +295,13 @@ class Match(Base):
             for partner, says in thing.says.items():
                 yield {**right, key: partner}, self.fill(says, drawn)
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Judge each pair alone."""
         given, drawn = self._read(answer), self.draw(seed)
         parts = {key: self._judge(key, given.get(key, ""), drawn) for key in self.things}
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if score == 1:
-            return Verdict(True, 1.0, (translate("Right: every pair matches."),), parts)
+            return base.Verdict(True, 1.0, (translate("Right: every pair matches."),), parts)
         says = [
             f"*{self.fill(self.things[key].text, drawn)}*: {part.says}"
             for key, part in parts.items()
@@ -324,25 +309,25 @@ class Match(Base):
         ]
         if empty := sum(part.correct is None for part in parts.values()):
             says.append(plural("{number} is not matched yet.", "{number} are not matched yet.", empty))
-        return Verdict(False, score, tuple(says), parts, first_mistake(parts.values()))
+        return base.Verdict(False, score, tuple(says), parts, base.first_mistake(parts.values()))
 
-    def _judge(self, key: str, partner: str, drawn: Draw) -> PartVerdict:
+    def _judge(self, key: str, partner: str, drawn: Draw) -> base.PartVerdict:
         thing = self.things[key]
         if not partner:
-            return PartVerdict(None, "")
+            return base.PartVerdict(None, "")
         if partner in thing.partners:
-            return PartVerdict(True, translate("Right."))
+            return base.PartVerdict(True, translate("Right."))
         if partner in thing.says:
             says = thing.says[partner]
-            return PartVerdict(False, self.fill(says, drawn), mistake_key(says))
+            return base.PartVerdict(False, self.fill(says, drawn), base.mistake_key(says))
         other = self.fill(self.partners[partner], drawn)
-        return PartVerdict(False, translate("This does not go with “{partner}”.", partner=other))
+        return base.PartVerdict(False, translate("This does not go with “{partner}”.", partner=other))
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """A field "answer.KEY" for each thing."""
-        return posted_answers(form, self.things)
+        return base.posted_answers(form, self.things)
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """Both sides and the sentences of wrong pairs, too."""
         yield from super().texts()
         for key, text in self.partners.items():
@@ -352,13 +337,13 @@ class Match(Base):
             for partner, says in thing.says.items():
                 yield ("things", key, "says", partner), says
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """At least two wrong pairs have a sentence of their own."""
         if sum(len(thing.says) for thing in self.things.values()) < _FORESEEN:
-            yield Finding(("things",), "fewer than two wrong pairs have a sentence under `says`")
+            yield base.Finding(("things",), "fewer than two wrong pairs have a sentence under `says`")
 
-    def _read(self, answer: Answer) -> dict[str, str]:
-        given = named_answers(answer, self.things, _NO_THING)
+    def _read(self, answer: base.Answer) -> dict[str, str]:
+        given = base.named_answers(answer, self.things, _NO_THING)
         for key, partner in given.items():
             if partner not in self.partners:
                 near = nearest(partner, self.partners)

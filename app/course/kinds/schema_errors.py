@@ -7,20 +7,10 @@ from contextlib import contextmanager
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from app.core import validation
 from app.core.errors import ContentError, nearest
 from app.core.quotation import plain
 from app.core.units.scales import SCALES
-from app.core.validation import (
-    SENTENCES,
-    TYPES,
-    bounds_of,
-    find_placed_error,
-    model_at,
-    model_keys,
-    own_words,
-    unknown_key,
-    without_branches,
-)
 from app.core.yaml_file import YamlDocument
 from app.course.kinds import KINDS, Where
 
@@ -31,10 +21,10 @@ _ELSEWHERE = "/authoring lists what is allowed here"
 _LONGEST = 40  # characters of a value that is quoted
 
 # The sentence where it is another one in a file, and the cure; {given} is the value in the file.
-_NOT = {kind: f"must be {what}, not {{given}}" for kind, what in TYPES.items()}
+_NOT = {kind: f"must be {what}, not {{given}}" for kind, what in validation.TYPES.items()}
 _SAYS: Mapping[str, str] = {
     **_NOT,
-    **SENTENCES,
+    **validation.SENTENCES,
     "dict_type": "must be keys with values, not {given}",
     "model_type": "must be keys with values, not {given}",
     "string_too_short": "is too short: {given}",
@@ -98,8 +88,8 @@ def faults(
         where: Where = tuple(found["loc"])
         if model is None and where and where[0] in KINDS:  # the tag is not a key of the file
             where = where[1:]
-        inner = find_placed_error(found)
-        where = (*without_branches(where), *(inner.where if inner else ()))
+        inner = validation.find_placed_error(found)
+        where = (*validation.without_branches(where), *(inner.where if inner else ()))
         fault = _fault(found, where, values, model or KINDS.get(str(values.get("kind"))))
         if fault not in seen:
             seen.add(fault)
@@ -118,15 +108,15 @@ def _fault(
     if kind == "missing":
         return where, "is missing", _meaning(where, model) or f"add {where[-1]}"
     if kind not in _SAYS:
-        inner, says = find_placed_error(found), own_words(found)
+        inner, says = validation.find_placed_error(found), validation.own_words(found)
         cure = inner.cure if inner else unit_cure(says)
         return where, says, cure or _meaning(where, model) or _ELSEWHERE
-    given = found["input"] if kind in TYPES else plain(found["input"])
+    given = found["input"] if kind in validation.TYPES else plain(found["input"])
     if given is None:
         told = where[-1:] == ("says",) or where[:1] == ("mistakes",)
         return where, "is empty", "write what to tell them" if told else _meaning(where, model) or _ELSEWHERE
     is_text = not isinstance(given, Mapping | list | tuple)
-    texts = {**bounds_of(found), "given": str(given)[:_LONGEST] if is_text else _as_written(given)}
+    texts = {**validation.bounds_of(found), "given": str(given)[:_LONGEST] if is_text else _as_written(given)}
     cure = _CURES.get(kind, "").format(**texts) if is_text or kind in _OF_ONE else ""
     return where, _SAYS[kind].format(**texts), cure or _meaning(where, model) or _ELSEWHERE
 
@@ -154,16 +144,16 @@ def cure_of_unit(name: str) -> str:
 
 def _unknown(where: Where, values: Mapping[str, object], model: type[BaseModel] | None) -> tuple[str, str]:
     """The sentence on an unknown key, and the keys that exist there."""
-    around = model_at(where[:-1], model)
-    known = sorted(model_keys(around) - _NOT_WRITTEN) if around else []
+    around = validation.model_at(where[:-1], model)
+    known = sorted(validation.model_keys(around) - _NOT_WRITTEN) if around else []
     cure = f"the keys here are {', '.join(known)}" if known else "remove it"
     present = values if len(where) == 1 else ()
-    return unknown_key(where, model, {*present, *_NOT_WRITTEN}), cure
+    return validation.unknown_key(where, model, {*present, *_NOT_WRITTEN}), cure
 
 
 def _meaning(where: Where, model: type[BaseModel] | None) -> str:
     """The description that the schema has of the key at *where*."""
-    around = model_at(where[:-1], model)
+    around = validation.model_at(where[:-1], model)
     for name, field in (around.model_fields if around else {}).items():
         if where[-1:] in ((name,), (field.alias,)) and field.description:
             return f"it is {field.description}"

@@ -11,32 +11,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, evaluate
 from app.core.quotation import escape_markdown
-from app.core.simulators.sharding import (
-    BlockDifference,
-    Move,
-    PlayedPlan,
-    RankMesh,
-    Resharding,
-    ShardedLayout,
-    WorkingPlan,
-    play_plan,
-    working_plans,
-)
+from app.core.simulators import sharding
 from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, figures, show
+from app.course.kinds import base
 from app.course.kinds.answer_key import AskedQuantity
-from app.course.kinds.base import (
-    Answer,
-    Finding,
-    Markdown,
-    PartVerdict,
-    ValueCache,
-    Verdict,
-    Where,
-    mistake_key,
-    named_answers,
-    posted_answers,
-)
 from app.course.kinds.drawn_values import Draw
 from app.course.kinds.numeric import Box, QuantityExercise, refuse_unclear_answers
 from app.course.sandbox.runner import Runner
@@ -45,7 +24,7 @@ _LARGEST_COUNT = 2**53  # above, floating-point numbers skip whole ones
 _DIM = re.compile(r"([A-Z])(?:/([A-Z]+))?")
 
 
-def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
+def read_layout(text: str, axes: Sequence[str]) -> sharding.ShardedLayout:
     """The layout that *text* stands for: `I/X, J` is split along I over the mesh axis X.
 
     Raises:
@@ -55,7 +34,7 @@ def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
     if not all(found):
         raise ValueError(f"{text!r} is not a layout such as 'I/X, J'")
     pairs = [(one[1], tuple(one[2] or "")) for one in found if one]
-    layout = ShardedLayout(tuple(dim for dim, _ in pairs), tuple(cut for _, cut in pairs))
+    layout = sharding.ShardedLayout(tuple(dim for dim, _ in pairs), tuple(cut for _, cut in pairs))
     for axis in layout.axes:
         if axis not in axes:
             raise ValueError(f"{text!r}: the mesh axis {axis} does not exist, only {', '.join(axes)}")
@@ -66,13 +45,13 @@ def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
     return layout
 
 
-def in_jax(name: str, layout: ShardedLayout) -> str:
+def in_jax(name: str, layout: sharding.ShardedLayout) -> str:
     """The array with its layout as in JAX and the scaling book, as mathematics: A[I_X, J]."""
     dims = (f"{dim}_{{{''.join(cut)}}}" if cut else dim for dim, cut in zip(layout.dims, layout.cuts, strict=True))
     return rf"${name}[{', '.join(dims)}]$"
 
 
-def placements(mesh: RankMesh, layout: ShardedLayout) -> str:
+def placements(mesh: sharding.RankMesh, layout: sharding.ShardedLayout) -> str:
     """The placements of DTensor: one for each axis of the mesh, in order."""
     words = []
     for axis in mesh.axes:
@@ -90,7 +69,7 @@ class ArrayLayout:
     size: str
 
 
-def task_of(mesh: RankMesh, have: Mapping[str, str], want: Mapping[str, str]) -> Resharding:
+def task_of(mesh: sharding.RankMesh, have: Mapping[str, str], want: Mapping[str, str]) -> sharding.Resharding:
     """The arrays on *mesh*, and the target.
 
     Raises:
@@ -98,7 +77,7 @@ def task_of(mesh: RankMesh, have: Mapping[str, str], want: Mapping[str, str]) ->
     """
     name, text = next(iter(want.items()))
     layouts = tuple((name, read_layout(text, mesh.axes)) for name, text in have.items())
-    return Resharding(mesh, layouts, (name, read_layout(text, mesh.axes)))
+    return sharding.Resharding(mesh, layouts, (name, read_layout(text, mesh.axes)))
 
 
 def refuse_unrelated(
@@ -109,7 +88,7 @@ def refuse_unrelated(
     Raises:
         ValueError: it is neither, a layout cannot be read, or a dimension has no size.
     """
-    task = task_of(RankMesh(tuple(axes), (1,) * len(axes)), have, want)
+    task = task_of(sharding.RankMesh(tuple(axes), (1,) * len(axes)), have, want)
     name, layout = task.want
     dims = [one.dims for _, one in task.have]
     if name in have:
@@ -142,7 +121,7 @@ THEN = "; "  # between two moves
 _SAME = 1 + 1e-9
 
 
-def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
+def read_plan(text: str, task: sharding.Resharding, most: int) -> tuple[sharding.Move, ...]:
     """The moves that *text* lists, in order.
 
     Raises:
@@ -163,7 +142,7 @@ def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
     return tuple(known[one.casefold()] for one in texts)
 
 
-def trouble_of(played: PlayedPlan) -> str:
+def trouble_of(played: sharding.PlayedPlan) -> str:
     """Why a plan misses the target, as a sentence; where, if a move is illegal."""
     task = played.task
     name = task.want[0]
@@ -182,7 +161,7 @@ def trouble_of(played: PlayedPlan) -> str:
     return _differs(f"({where})", name, found)
 
 
-def _differs(rank: str, name: str, found: BlockDifference) -> str:
+def _differs(rank: str, name: str, found: sharding.BlockDifference) -> str:
     if found.times:
         return translate(
             "At the end, rank {rank} holds numbers that are {times} times too large: they were complete already.",
@@ -258,12 +237,12 @@ class Sharding(QuantityExercise):
     accept: str = Field(
         default="cheapest", description="cheapest; right, for any plan that works; or how much more it may send, 10 %"
     )
-    says: dict[str, Markdown] = Field(
+    says: dict[str, base.Markdown] = Field(
         default_factory=dict, description="a plan that is not right, its moves with ; between them"
     )
     answers: dict[str, AskedQuantity] = Field(min_length=1, description="numbers beside the plan")
     sent: str = Field(description="the answer that is what each rank sends in the cheapest plan")
-    _tasks: ValueCache[int, Resharding] = PrivateAttr(default_factory=ValueCache)
+    _tasks: base.ValueCache[int, sharding.Resharding] = PrivateAttr(default_factory=base.ValueCache)
 
     @property
     def asked(self) -> Mapping[str, AskedQuantity]:
@@ -280,7 +259,7 @@ class Sharding(QuantityExercise):
         tolerated_bytes(self.accept)
         return self
 
-    def task(self, seed: int) -> Resharding:
+    def task(self, seed: int) -> sharding.Resharding:
         """The arrays on the mesh, as *seed* draws it.
 
         Raises:
@@ -288,11 +267,11 @@ class Sharding(QuantityExercise):
         """
         return self._tasks.of(seed, lambda: self._task(self.draw(seed)))
 
-    def _task(self, drawn: Draw) -> Resharding:
+    def _task(self, drawn: Draw) -> sharding.Resharding:
         shape = tuple(whole_count(f"mesh: {a}", n, drawn) for a, n in self.mesh.items())
         if not 1 < prod(shape) <= _MOST_RANKS:
             raise ExpressionError(f"mesh: {prod(shape)} ranks are not 2 to {_MOST_RANKS}")
-        return task_of(RankMesh(tuple(self.mesh), shape), self.have, self.want)
+        return task_of(sharding.RankMesh(tuple(self.mesh), shape), self.have, self.want)
 
     def array_sizes(self, seed: int) -> dict[str, float]:
         """The bytes of each whole array."""
@@ -302,14 +281,14 @@ class Sharding(QuantityExercise):
         dims = self.task(seed).dims
         return {name: element * prod(sizes[dim] for dim in dims[name]) for name in dims}
 
-    def plans(self, seed: int) -> list[WorkingPlan]:
+    def plans(self, seed: int) -> list[sharding.WorkingPlan]:
         """Every plan of a few moves that works, the cheapest first.
 
         Raises:
             ExpressionError: there is none.
         """
         sizes = self.array_sizes(seed)
-        found = working_plans(self.task(seed))
+        found = sharding.working_plans(self.task(seed))
         if not found:
             raise ExpressionError("no plan of up to three moves reaches the target layout")
         return sorted(found, key=lambda plan: (plan.bytes(sizes), len(plan.moves)))
@@ -344,91 +323,92 @@ class Sharding(QuantityExercise):
         moves = self.plans(seed)[0].moves
         return "\n".join([*(f"1. {move}" for move in moves), "", *self.listed_answers(seed)])
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each plan and each number that the author speaks of, the rest right."""
         right, drawn = self.right_answer(seed), self.draw(seed)
         for plan, says in self.says.items():
             yield {**right, PLAN: plan}, self.fill(says, drawn)
         yield from self.mistyped_answers(seed, right)
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Play the plan, and compare each number with its key."""
-        given = {PLAN: "", **named_answers(answer, [PLAN, *self.answers])}
+        given = {PLAN: "", **base.named_answers(answer, [PLAN, *self.answers])}
         plan = read_plan(given[PLAN], self.task(seed), MOVES)
-        played, keys = play_plan(self.task(seed), plan), self.keys(seed)
+        played, keys = sharding.play_plan(self.task(seed), plan), self.keys(seed)
         readings = {name: self.read_box(name, given[name]) for name in keys if given.get(name)}
         refuse_unclear_answers(keys, readings, given)
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
-            name: key.judge(readings[name]) if name in readings else PartVerdict(None, "") for name, key in keys.items()
+            name: key.judge(readings[name]) if name in readings else base.PartVerdict(None, "")
+            for name, key in keys.items()
         }
         return self.verdict_on(seed, parts, played)
 
-    def _judge(self, seed: int, plan: Sequence[Move], played: PlayedPlan) -> PartVerdict:
+    def _judge(self, seed: int, plan: Sequence[sharding.Move], played: sharding.PlayedPlan) -> base.PartVerdict:
         """The verdict on a plan; what it sends is left to the numbers."""
         known = ((read_plan(text, played.task, MOVES), says) for text, says in self.says.items())
         says = next((says for one, says in known if one == plan), "")
-        mistake = mistake_key(says) if says else ""
+        mistake = base.mistake_key(says) if says else ""
         told = self.fill(says, self.draw(seed))
         if not played.is_right:
-            return PartVerdict(False, told or trouble_of(played), mistake)
+            return base.PartVerdict(False, told or trouble_of(played), mistake)
         sizes = self.array_sizes(seed)
         own = sum(part * sizes[name] for name, part in played.sent.items())
         most, best = tolerated_bytes(self.accept), self.plans(seed)[0].bytes(sizes)
         if most is None or own <= best * most:
             told = translate("Right: every rank ends with the block of the target.")
-            return PartVerdict(True, told)
+            return base.PartVerdict(True, told)
         dearer = translate("It works, but it sends, unlike the cheapest plan.")
         if best:
             times = figures(own / best, 3)
             dearer = translate("It works, but it sends {times} times as much as the cheapest plan.", times=times)
-        return PartVerdict(False, told or dearer, mistake, _HALF)
+        return base.PartVerdict(False, told or dearer, mistake, _HALF)
 
     def title_of(self, name: str, seed: int) -> str:
         """What the part called *name* is on the page."""
         return translate("Plan") if name == PLAN else super().title_of(name, seed)
 
-    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> base.Answer:
         """A field "answer.NAME" for each number, and "move.1" and so on, or "answer.plan"."""
-        found = posted_answers(form, (PLAN, *self.answers))
+        found = base.posted_answers(form, (PLAN, *self.answers))
         moves = [one for at in range(1, MOVES + 1) for one in form.get(f"move.{at}", [])[:1] if one]
         return {PLAN: THEN.join(moves), **found}
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The sentences about plans, too."""
         yield from super().texts()
         for plan, says in self.says.items():
             yield ("says", plan), says
 
-    def at_first(self, seed: int) -> PlayedPlan:
+    def at_first(self, seed: int) -> sharding.PlayedPlan:
         """What the ranks hold before the first move, and the target."""
-        return play_plan(self.task(seed), ())
+        return sharding.play_plan(self.task(seed), ())
 
-    def prove(self, drawn: Draw) -> Iterator[Finding]:
+    def prove(self, drawn: Draw) -> Iterator[base.Finding]:
         """The cheapest plan sends the bytes of the answer, and what is called wrong is wrong."""
         try:
             best = self.plans(drawn.seed)[0].bytes(self.array_sizes(drawn.seed))
             keys = self.keys(drawn.seed)
             clashes = self.clashes(keys)
         except ExpressionError as error:
-            yield Finding(("answers",), str(error), "change the layouts, or the values")
+            yield base.Finding(("answers",), str(error), "change the layouts, or the values")
             return
         if abs(keys[self.sent].right - best) > best * _ROUNDED:
             says = f"is {keys[self.sent].shown()}, and the cheapest plan sends {show(best, BYTE)}"
-            yield Finding(("answers", self.sent, "answer"), says, "say what each rank sends")
+            yield base.Finding(("answers", self.sent, "answer"), says, "say what each rank sends")
         foreseen = len(self.says) + sum(len(key.asked.mistakes) for key in keys.values())
         if foreseen < _FORESEEN:
-            yield Finding(("says",), "fewer than two mistakes are listed", "add wrong plans")
+            yield base.Finding(("says",), "fewer than two mistakes are listed", "add wrong plans")
         yield from clashes
         yield from self._prove_plans(drawn.seed)
 
-    def _prove_plans(self, seed: int) -> Iterator[Finding]:
+    def _prove_plans(self, seed: int) -> Iterator[base.Finding]:
         task = self.task(seed)
         for text in self.says:
             try:
                 plan = read_plan(text, task, MOVES)
             except AnswerError as error:
-                yield Finding(("says", text), str(error), "write moves as the page lists them")
+                yield base.Finding(("says", text), str(error), "write moves as the page lists them")
                 continue
-            if self._judge(seed, plan, play_plan(task, plan)).correct:
-                yield Finding(("says", text), "counts as right", "remove it, or narrow `accept`")
+            if self._judge(seed, plan, sharding.play_plan(task, plan)).correct:
+                yield base.Finding(("says", text), "counts as right", "remove it, or narrow `accept`")

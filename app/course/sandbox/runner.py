@@ -4,19 +4,8 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from secrets import token_hex
 
+from app.course.sandbox import process
 from app.course.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
-from app.course.sandbox.process import (
-    DiedError,
-    Execution,
-    Plain,
-    Reason,
-    StarvedError,
-    StoppedRun,
-    WorkerLostError,
-    WorkerProcess,
-    execution_of,
-    request_of,
-)
 from app.course.sandbox.remote import RemotePool
 from app.server.aside import aside
 from app.server.aside.fair_queue import Client
@@ -31,7 +20,10 @@ class Runner:
     """Runs learner code in worker processes, or on sandbox servers; for *worker* and *pause*, see `Pool`."""
 
     def __init__(
-        self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
+        self,
+        settings: Settings,
+        worker: type[process.WorkerProcess] = process.WorkerProcess,
+        pause: float = FIRST_PAUSE,
     ) -> None:
         self.pool = RemotePool(settings) if settings.sandbox_at else Pool(settings, worker, pause)
         self._wall = settings.sandbox_wall
@@ -61,36 +53,38 @@ class Runner:
         runner._client = client
         return runner
 
-    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
+    async def run(
+        self, source: str, entry: str, calls: Sequence[Sequence[process.Plain]], learner: str = ""
+    ) -> process.Execution:
         """Run *source*, then call its function *entry* with each of *calls*.
 
         Raises:
             AnswerError: *source* is too long, or not valid Unicode.
             UnavailableError: the sandbox is not ready, or too many runs are waiting.
         """
-        request = request_of(source, entry, calls)
+        request = process.request_of(source, entry, calls)
         client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
             answer = await self._ask(client, request, min(_SHORT, self._wall), long=False)
             if answer.get("stopped") == "time" and self._wall > _SHORT:
                 answer = await self._ask(client, request, self._wall, long=True)
-        except WorkerLostError as error:
-            reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
+        except process.WorkerLostError as error:
+            reason: process.Reason = "busy" if isinstance(error, process.StarvedError) else "lost"
             SANDBOX_RUNS.labels(reason).inc()
-            return Execution(None, "", (StoppedRun(reason),), self._wall)
+            return process.Execution(None, "", (process.StoppedRun(reason),), self._wall)
         stopped, replies = answer.get("stopped"), answer.get("replies")
         SANDBOX_RUNS.labels(stopped if isinstance(stopped, str) else "finished").inc()
         texts = replies if isinstance(replies, list) else []
         if sum(len(text) for text in texts if isinstance(text, str)) > _LARGE:
-            return await aside(execution_of, answer, len(calls))
-        return execution_of(answer, len(calls))
+            return await aside(process.execution_of, answer, len(calls))
+        return process.execution_of(answer, len(calls))
 
     async def _ask(
         self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
     ) -> dict[str, object]:
         try:
             return await self.pool.ask(client, request, wall, long=long)
-        except DiedError:
+        except process.DiedError:
             # Most likely something outside killed the worker. A program that kills it costs one
             # more.
             return await self.pool.ask(client, request, wall, long=long)

@@ -6,7 +6,8 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
-from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import open_explorer
 from app.course.kinds.base import EmbeddedFigures
 from tests.each import each
 

@@ -17,34 +17,13 @@ from app.core.expressions import ExpressionError, evaluate
 from app.core.translation import noted, translate
 from app.core.units import figures
 from app.core.validation import PlacedError
-from app.course.kinds.base import (
-    Answer,
-    Finding,
-    Markdown,
-    Strict,
-    ValueCache,
-    Verdict,
-    Where,
-    mistake_key,
-    single_text,
-)
+from app.course.kinds import base
+from app.course.kinds.code import mutation
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
 from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_lost, round_result
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutants import TreePlace, walk_places
-from app.course.kinds.code.mutation import (
-    SAYS,
-    Effect,
-    Listing,
-    Mutant,
-    Mutants,
-    Operator,
-    all_edits,
-    dead_lines,
-    effect_of,
-    walk_statements,
-)
 from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.process import CallReturned
 from app.course.sandbox.runner import Runner
@@ -57,7 +36,7 @@ _NO_VALUES = ("target", "targets", "func", "slice", "ctx", "op", "ops", "body", 
 _PLACE = {"lineno": 0, "col_offset": 0}
 
 
-def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[int, str] | None:
+def other_cure(listing: mutation.Listing, line: int, argued: Mapping[int, str]) -> tuple[int, str] | None:
     """A line of the wrong *listing* that is not *line*, and how it would read to make every call right.
 
     What its author says of a line under *argued* answers for the cures of that line if it quotes one of them.
@@ -67,7 +46,7 @@ def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[
     wrong = [call for call in calls if not replace(listing, calls=[call], more=()).is_right_as(program)]
     # The calls in front show its bug, so that most changes are refuted by the first one.
     ahead = replace(listing, calls=[*wrong, *(call for call in calls if call not in wrong)], more=())
-    others = (edit for edit in all_edits(listing.lines) if edit.line != line and ahead.changed(edit).is_right)
+    others = (edit for edit in mutation.all_edits(listing.lines) if edit.line != line and ahead.changed(edit).is_right)
     edited = ((edit.line, edit.text.strip()) for edit in others)
     found: dict[int, str] = {}
     for number, text in chain(edited, _rewritten(ahead, line)):
@@ -78,13 +57,13 @@ def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[
     return next(((number, text) for number, text in found.items() if text), None)
 
 
-def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
+def _rewritten(listing: mutation.Listing, line: int) -> Iterator[tuple[int, str]]:
     """The lines other than *line* in which another value makes every call right."""
     tree = listing.tree
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
     terms = _terms(function, listing)
-    for statement in walk_statements(function.body):
+    for statement in mutation.walk_statements(function.body):
         if statement.lineno == line:
             continue
         for place in list(walk_places(statement, _NO_VALUES)):
@@ -95,7 +74,7 @@ def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
                 place.put(place.node)
 
 
-def _terms(function: ast.FunctionDef, listing: Listing) -> list[ast.expr]:
+def _terms(function: ast.FunctionDef, listing: mutation.Listing) -> list[ast.expr]:
     """Every name of *function* that has a number, some numbers, and the lengths of its lists."""
     arguments = [argument.arg for argument in function.args.args]
     called = zip(arguments, listing.calls[0].arguments, strict=False)
@@ -131,13 +110,13 @@ def _binary(left: ast.expr, sign: type[ast.operator], right: ast.expr) -> ast.Bi
     return ast.BinOp(left, sign(), right, **_PLACE)
 
 
-def read_line(answer: Answer, count: int) -> int:
+def read_line(answer: base.Answer, count: int) -> int:
     """The line that *answer* names, from 1 to *count*.
 
     Raises:
         AnswerError: it is not such a number.
     """
-    text = single_text(answer).strip().lower().removeprefix("line").strip(" #")
+    text = base.single_text(answer).strip().lower().removeprefix("line").strip(" #")
     if not text:
         raise AnswerError(translate("choose a line first"))
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
@@ -153,11 +132,11 @@ def read_line(answer: Answer, count: int) -> int:
 
 def symptom_text(says: str) -> str:
     """*says*, with the sentence on a kind of bug that it may begin with in the current language."""
-    known = next((one for one in SAYS.values() if says.startswith(one)), "")
+    known = next((one for one in mutation.SAYS.values() if says.startswith(one)), "")
     return translate(known) + says[len(known) :] if known else says
 
 
-def symptom_of(effect: Effect) -> str:
+def symptom_of(effect: mutation.Effect) -> str:
     """The result in words, compared with the right one."""
     if effect.raises:
         article = "an" if effect.raises[0] in "AEIOUae" else "a"
@@ -186,12 +165,12 @@ class BuggyLineQuestion:
     lines: tuple[str, ...]
 
 
-class Bug(Strict):
+class Bug(base.Strict):
     """One line that is shown instead of the right one."""
 
     line: int = Field(ge=1)
     shown: str = Field(min_length=1, description="the wrong line, with its indentation")
-    says: Markdown = Field(description="why it is wrong, and what would be right")
+    says: base.Markdown = Field(description="why it is wrong, and what would be right")
     symptom: str = Field(default="", description="the text that {symptom} stands for")
 
 
@@ -203,7 +182,7 @@ class BuggyLine(CodeExercise):
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
     bugs: list[Bug] = Field(default_factory=list, description="line, shown, says, symptom; one of them is drawn")
-    mutate: list[Operator] = Field(
+    mutate: list[mutation.Operator] = Field(
         default_factory=list, description="draw bugs from the listing: constant, operator, factor, off-by-one, swap"
     )
     also: list[str] = Field(
@@ -211,19 +190,19 @@ class BuggyLine(CodeExercise):
         description="expressions of what it returns in a list after the reference: values on the "
         "way, without which another line could be changed instead",
     )
-    elsewhere: dict[int, Markdown] = Field(
+    elsewhere: dict[int, base.Markdown] = Field(
         default_factory=dict,
         description="feedback on a line that is right; if a bug has another cure there, it quotes it in backticks",
     )
     entry: str = Field(default="", description="the function to call; the first one if empty")
-    _drawn_bugs: ValueCache[int, Bug] = PrivateAttr(default_factory=ValueCache)
+    _drawn_bugs: base.ValueCache[int, Bug] = PrivateAttr(default_factory=base.ValueCache)
 
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
         if not (self.bugs or self.mutate):
             raise ValueError("give bugs, or use mutate to draw them")
         lines = self.code.splitlines()
-        named: dict[Where, int] = {("elsewhere", line): line for line in self.elsewhere}
+        named: dict[base.Where, int] = {("elsewhere", line): line for line in self.elsewhere}
         named |= {("bugs", place, "line"): bug.line for place, bug in enumerate(self.bugs)}
         for where, line in named.items():
             if not 1 <= line <= len(lines):
@@ -263,7 +242,7 @@ class BuggyLine(CodeExercise):
             raise ExpressionError("no change of one line shows in the drawn calls")
         return self._bug_of(found)
 
-    def mutants(self, seed: int) -> Iterator[Mutant]:
+    def mutants(self, seed: int) -> Iterator[mutation.Mutant]:
         """The bugs that can be drawn from the listing, in the order of *seed*.
 
         Raises:
@@ -275,17 +254,17 @@ class BuggyLine(CodeExercise):
             raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
 
     @cached_property
-    def _mutants(self) -> Mutants:
-        return Mutants(self._right_listing, self.mutate)
+    def _mutants(self) -> mutation.Mutants:
+        return mutation.Mutants(self._right_listing, self.mutate)
 
     @cached_property
-    def _right_listing(self) -> Listing:
+    def _right_listing(self) -> mutation.Listing:
         """The right listing, with calls that tell bugs, and more that describe them."""
         columns = self.arguments.values()
         places = sensible(self.arguments, self.makes_sense)[:: 1 + prod(map(len, columns)) // _MORE]
         rows = combinations(list(columns), places)
         more = [self.call(self._called, row) for row in rows]
-        return Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
+        return mutation.Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
 
     def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
         """The call, and all that the function should return."""
@@ -301,9 +280,9 @@ class BuggyLine(CodeExercise):
         """The function that is called."""
         return self.entry or function_in(self.code)
 
-    def _bug_of(self, mutant: Mutant) -> Bug:
+    def _bug_of(self, mutant: mutation.Mutant) -> Bug:
         """*mutant*, with what its line is about where the author says it."""
-        says = SAYS[mutant.operator]
+        says = mutation.SAYS[mutant.operator]
         if about := self.elsewhere.get(mutant.line):
             says = f"{says} {about}"
         symptom = symptom_of(mutant.effect)
@@ -324,7 +303,7 @@ class BuggyLine(CodeExercise):
         """The listing with the bug."""
         return BuggyLineQuestion(tuple(self.listing(self.bug(seed))))
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> base.Answer:
         """The number of the line."""
         return str(self.bug(seed).line)
 
@@ -334,29 +313,29 @@ class BuggyLine(CodeExercise):
         right = self.code.splitlines()[line - 1].strip()
         return translate("Line **{line}**. It should read `{right}`.", line=line, right=right)
 
-    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+    def mistakes(self, seed: int) -> Iterator[tuple[base.Answer, str]]:
         """Each right line that the author speaks of."""
         for line, says in self.elsewhere.items():
             if line != self.bug(seed).line:
                 yield str(line), self.fill(says, self.draw(seed))
 
-    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+    async def grade(self, seed: int, answer: base.Answer, runner: Runner, learner: str = "") -> base.Verdict:
         """Compare the number of the line."""
         bug, drawn = self.bug(seed), self.draw(seed)
         line = read_line(answer, len(self.code.splitlines()))
         if line == bug.line:
-            return Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
+            return base.Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
         if says := self.elsewhere.get(line):
-            return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=mistake_key(says))
-        return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
+            return base.Verdict(False, 0.0, (self.fill(says, drawn),), mistake=base.mistake_key(says))
+        return base.Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
 
-    def texts(self) -> Iterator[tuple[Where, str]]:
+    def texts(self) -> Iterator[tuple[base.Where, str]]:
         """The sentences of bugs and of other lines, too."""
         yield from super().texts()
         yield from ((("bugs", index, "says"), bug.says) for index, bug in enumerate(self.bugs))
         yield from ((("elsewhere", line), says) for line, says in self.elsewhere.items())
 
-    def untold(self) -> Iterator[tuple[Where, str]]:
+    def untold(self) -> Iterator[tuple[base.Where, str]]:
         """The symptoms, which stand in the prompt."""
         yield from ((("bugs", n, "symptom"), bug.symptom) for n, bug in enumerate(self.bugs))
 
@@ -364,41 +343,43 @@ class BuggyLine(CodeExercise):
         """The number of the line."""
         return {f"line {self.bug(seed).line}"}
 
-    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[base.Finding]:
         """The right listing agrees with the reference, and each bug shows in a result."""
         entry = self._called
         try:
             calls = [call for seed in seeds for call in self.calls(entry, seed)]
         except ExpressionError as error:
-            return [Finding(("reference",), str(error))]
+            return [base.Finding(("reference",), str(error))]
         findings = []
         if self.mutate and len(self.bugs) >= _ENOUGH:
             says = f"{len(self.bugs)} bugs are listed: draw none by chance"
-            findings.append(Finding(("mutate",), says, "remove it; listed ones teach more"))
+            findings.append(base.Finding(("mutate",), says, "remove it; listed ones teach more"))
         if disagreement := await self._disagreement(self.code, entry, calls, runner):
-            findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
-        for line in dead_lines(self._right_listing):
-            findings.append(Finding(("code",), f"line {line} changes no result", "remove it"))
+            findings.append(base.Finding(("code",), f"the right code fails: {disagreement}"))
+        for line in mutation.dead_lines(self._right_listing):
+            findings.append(base.Finding(("code",), f"line {line} changes no result", "remove it"))
         drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
         for index, bug in enumerate((*self.bugs, *drawn)):
             where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
             source = "\n".join(self.listing(bug))
             if not await self._disagreement(source, entry, calls, runner):
                 says = f"line {bug.line} changes no result"
-                findings.append(Finding(where, says, "draw arguments that show it"))
+                findings.append(base.Finding(where, says, "draw arguments that show it"))
             findings += self._prove_guilt(where, bug)
         return findings
 
-    def _prove_guilt(self, where: Where, bug: Bug) -> Iterator[Finding]:
+    def _prove_guilt(self, where: base.Where, bug: Bug) -> Iterator[base.Finding]:
         """Only a fix of the line of *bug* helps, and its symptom says what happens."""
         wrong = replace(self._right_listing, lines=self.listing(bug))
-        raises = effect_of(wrong).raises
+        raises = mutation.effect_of(wrong).raises
         if raises and "raise" not in bug.symptom:
-            yield Finding(where, f"raises {raises}, which its symptom does not say")
+            yield base.Finding(where, f"raises {raises}, which its symptom does not say")
         if found := other_cure(wrong, bug.line, self.elsewhere):
             line, text = found
             says = f"line {line} could be fixed instead of line {bug.line}, as `{text}`"
-            yield Finding(where, says, f"return what tells them apart (also), or quote `{text}` under elsewhere.{line}")
+            yield base.Finding(
+                where, says, f"return what tells them apart (also), or quote `{text}` under elsewhere.{line}"
+            )
 
     def notes(self) -> Iterator[str]:
         """The number of bugs that can be drawn from the listing, by what is changed."""

@@ -4,7 +4,7 @@ import ast
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, TypeVar
 
@@ -157,7 +157,6 @@ _OTHER = noted("{call} should return **{right}** but returned {got}.")
 _NO_NUMBER = noted("{call} should return **{right}**, a number, but returned {type}: {got}.")
 _NO_VALUES = noted("{call} should return **{right}**, {count} values, but returned {type}: {got}.")
 _ROUNDED = noted("{call} should return **{right}** but returned {got}, which is rounded: return it unrounded.")
-Says = Callable[[TrialCall, Outcome], str]
 _MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
 
@@ -168,9 +167,13 @@ def returns_nothing(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> 
     )
 
 
-def says_of_call(call: TrialCall, outcome: Outcome) -> str:
-    """What went wrong in one call, and what it should return."""
+def says_of_call(call: TrialCall, outcome: Outcome, *, secret: bool = False, nothing: bool = False) -> str:
+    """What went wrong in one call, and what it should return unless that is *secret*; *nothing*: no call returns."""
     made, right = code_span(call.text), round_result(call.expected)
+    if secret:
+        return _says_of_secret(made, outcome, nothing=nothing)
+    if nothing:
+        return translate(_NOTHING, call=made, right=right)
     if not isinstance(outcome, CallReturned):
         should = translate("{call} should return **{right}**.", call=made, right=right)
         return f"{should} {outcome_sentence(outcome)}"
@@ -188,25 +191,13 @@ def says_of_call(call: TrialCall, outcome: Outcome) -> str:
     return translate(_OTHER, **told)
 
 
-def says_of_nothing(call: TrialCall, outcome: Outcome) -> str:
-    """That a program has no `return`, and what a call should return."""
-    made = code_span(call.text)
-    return translate(_NOTHING, call=made, right=round_result(call.expected))
-
-
-def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
-    """What went wrong in one call whose right result stays secret."""
-    made = code_span(call.text)
+def _says_of_secret(made: str, outcome: Outcome, *, nothing: bool) -> str:
+    if nothing:
+        return translate("{call} returned nothing: is a `return` missing?", call=made)
     if not isinstance(outcome, CallReturned):
         return f"{made}: {outcome_sentence(outcome)}"
-    return translate(
-        "{call} should not return {got}: work it out by hand.", call=made, got=code_span(round_result(outcome.value))
-    )
-
-
-def says_of_secret_nothing(call: TrialCall, outcome: Outcome) -> str:
-    """That a program has no `return`."""
-    return translate("{call} returned nothing: is a `return` missing?", call=code_span(call.text))
+    got = code_span(round_result(outcome.value))
+    return translate("{call} should not return {got}: work it out by hand.", call=made, got=got)
 
 
 def _cut(value: Plain, expected: Plain) -> str:

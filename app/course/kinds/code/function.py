@@ -32,9 +32,6 @@ from app.course.kinds.code.calls import (
     returns_nothing,
     round_result,
     says_of_call,
-    says_of_nothing,
-    says_of_secret,
-    says_of_secret_nothing,
     source_in,
 )
 from app.course.kinds.common_mistakes import common_mistake
@@ -115,13 +112,9 @@ class HiddenCalls:
 
     def says_of(self, index: int, outcomes: Sequence[Outcome]) -> str:
         """What went wrong in the call number *index*, from 0."""
-        call, outcome = self.calls[index], outcomes[index]
-        secret = index >= len(self.drawn)
-        says = says_of_secret if secret else says_of_call
-        if returns_nothing(self.calls, outcomes):
-            says = says_of_secret_nothing if secret else says_of_nothing
+        secret, nothing = index >= len(self.drawn), returns_nothing(self.calls, outcomes)
         place = translate("Call {place} of {count}", place=index + 1, count=len(self.calls))
-        return f"{place}: {says(call, outcome)}"
+        return f"{place}: {says_of_call(self.calls[index], outcomes[index], secret=secret, nothing=nothing)}"
 
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
@@ -131,7 +124,7 @@ def passes(call: TrialCall, outcome: Outcome) -> bool:
 
 def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
     """The results of the visible examples *calls*."""
-    says = says_of_nothing if returns_nothing(calls, outcomes) else says_of_call
+    nothing = returns_nothing(calls, outcomes)
     runs = []
     for call, outcome in zip(calls, outcomes, strict=False):
         passed = passes(call, outcome)
@@ -142,7 +135,7 @@ def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple
             got=round_result(outcome.value) if isinstance(outcome, CallReturned) else raised,
             printed=visible_lines(outcome.printed),
             passed=passed,
-            says="" if passed else says(call, outcome),
+            says="" if passed else says_of_call(call, outcome, nothing=nothing),
             line=in_line(outcome),
         )
         runs.append(run)
@@ -502,9 +495,8 @@ class Function(CodeExercise):
         for index, program in enumerate(self.right_too):
             verdict = await self.grade(seed, program, runner)
             if not verdict.correct:
-                findings.append(
-                    Finding(("right_too", index), f"the right program fails at seed {seed}: {verdict.feedback[0]}")
-                )
+                says = f"the right program fails at seed {seed}: {verdict.feedback[0]}"
+                findings.append(Finding(("right_too", index), says))
         for index, wrong in enumerate(self.wrong):
             verdict = await self.grade(seed, wrong.code, runner)
             if verdict.correct:

@@ -70,8 +70,9 @@ def alterations(source: str) -> list[AlteredProgram]:
                     ast.fix_missing_locations(ast.copy_location(new, place.node))
                     text = ast.unparse(tree)
                     place.put(place.node)
-                    if text != right:
-                        found.setdefault(text, _altered(place.node, new, text))
+                    if text != right and text not in found:
+                        was, now = (" ".join(ast.unparse(one).split()) for one in (place.node, new))
+                        found[text] = AlteredProgram(getattr(place.node, "lineno", 0), was, now, text)
     return list(found.values())
 
 
@@ -109,11 +110,6 @@ def careless_programs(source: str, entry: str, columns: Sequence[Sequence[Plain]
         AlteredProgram(0, "", says, _CARELESS.format(source=source, entry=entry, places=_PLACES, body=body))
         for says, body in found
     ]
-
-
-def _altered(node: ast.AST, new: ast.AST, text: str) -> AlteredProgram:
-    line = getattr(node, "lineno", 0)
-    return AlteredProgram(line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text)
 
 
 def _names(function: ast.FunctionDef) -> list[str]:

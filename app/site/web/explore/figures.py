@@ -13,13 +13,13 @@ from markupsafe import Markup, escape
 
 from app.core.charts.axes import NARROW, WIDE, Paper
 from app.core.charts.motion import Motion
-from app.core.charts.svg import to_svg
+from app.core.charts.svg import Figure, to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
 from app.core.motions.rings import ring_motion
 from app.core.translation import language, translate
-from app.course import explorers
 from app.course.content.errata import mark
+from app.course.explorers import EXPLORERS, base
 from app.course.illustrations import illustrate
 from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
@@ -95,10 +95,10 @@ def _embedded(
     number: int | None,
     predict: bool,
 ) -> EmbeddedView:
-    found = explorers.open_explorer(explorers.EXPLORERS, name, dict(state))
+    found = base.open_explorer(EXPLORERS, name, dict(state))
     explorer = found.explorer
-    fact = explorers.predicted_figure(explorer, found.shown) if predict else None
-    shown = explorers.cover(found.shown, fact) if fact else found.shown
+    fact = base.predicted_figure(explorer, found.shown) if predict else None
+    shown = base.cover(found.shown, fact) if fact else found.shown
     views = figure_views(explorer, found.values, shown.figures, covered=fact.value if fact else "")
     return EmbeddedView(
         translate(explorer.title),
@@ -128,9 +128,9 @@ def opening_figure(spoken: str) -> FigureView:
 
 
 def figure_views(
-    explorer: explorers.Explorer,
-    values: explorers.Values,
-    figures: Iterable[explorers.Figure],
+    explorer: base.Explorer,
+    values: base.Values,
+    figures: Iterable[Figure],
     papers: Sequence[Paper] = BOTH,
     covered: str = "",
 ) -> tuple[FigureView, ...]:
@@ -144,23 +144,21 @@ def figure_views(
     return tuple(replace(view, href=page) for view in views)
 
 
-def guess_form(
-    explorer: explorers.Explorer, values: explorers.Values, shown: explorers.ExplorerOutput
-) -> GuessForm | None:
+def guess_form(explorer: base.Explorer, values: base.Values, shown: base.ExplorerOutput) -> GuessForm | None:
     """The form for a prediction, if there is something to predict."""
-    fact = explorers.predicted_figure(explorer, shown)
+    fact = base.predicted_figure(explorer, shown)
     if fact is None:
         return None
     return GuessForm(
         explorer_url(explorer.name),
-        mark(inline_html(explorers.guess_question(explorer, values))),
+        mark(inline_html(base.guess_question(explorer, values))),
         translate(explorer.predicts),
         tuple(url_state(explorer, values).items()),
     )
 
 
 def figure_view(
-    figure: explorers.Figure,
+    figure: Figure,
     base: str,
     number: int,
     query: str = "",
@@ -183,7 +181,7 @@ def figure_view(
     )
 
 
-def drawn_on(papers: Sequence[Paper], figure: explorers.Figure, covered: str = "") -> Markup:
+def drawn_on(papers: Sequence[Paper], figure: Figure, covered: str = "") -> Markup:
     """*figure* on each of *papers*; the style sheet shows the one that fits.
 
     In its texts, a question mark stands in place of the value that is *covered*.
@@ -192,15 +190,15 @@ def drawn_on(papers: Sequence[Paper], figure: explorers.Figure, covered: str = "
 
 
 @lru_cache(maxsize=_DRAWN)
-def _drawn(spoken: str, papers: tuple[Paper, ...], figure: explorers.Figure, covered: str) -> Markup:
+def _drawn(spoken: str, papers: tuple[Paper, ...], figure: Figure, covered: str) -> Markup:
     drawn = "".join(to_svg(figure, alone=False, paper=paper) for paper in papers)
     if covered:
         value = re.compile(rf"(?<![\d.,]){re.escape(str(escape(covered)))}(?!\d)")
-        drawn = _TEXT.sub(lambda text: value.sub(explorers.COVER, text[0]), drawn)
+        drawn = _TEXT.sub(lambda text: value.sub(base.COVER, text[0]), drawn)
     return Markup(drawn)  # made by our own template, which escapes
 
 
-def figure_file(figures: Sequence[explorers.Figure], number: int, form: str, name: str) -> Response:
+def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:
     """One of *figures* as a standalone SVG file, or its values as CSV.
 
     Raises:

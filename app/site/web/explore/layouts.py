@@ -13,8 +13,9 @@ from app.core.formulas.transformer import model_parameters
 from app.core.searching import LayoutCandidate, SearchResult, Space, search_in_time
 from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers import EXPLORERS, StateRow, StateTable, Values, read_controls
-from app.course.explorers.controls import Control, Slider
+from app.course.explorers import EXPLORERS
+from app.course.explorers.base import StateRow, StateTable, Values
+from app.course.explorers.controls import Control, Slider, read_controls
 from app.course.explorers.placements import named_cluster
 from app.course.explorers.run_fit import layout_words
 from app.course.explorers.states import ConfiguredState, configured_state

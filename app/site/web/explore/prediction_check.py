@@ -12,7 +12,7 @@ from app.core.translation import translate, translate_known
 from app.core.units import Reading
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
-from app.course.explorers import Explorer, KeyFigure, Values
+from app.course.explorers.base import Explorer, KeyFigure, Values
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity
 from app.course.kinds.numeric import Numeric, refuse_unclear
 from app.site.markdown import inline_html

@@ -10,8 +10,8 @@ from app.core.errors import NotFoundError, nearest
 from app.core.formulas.presets import ModelShape
 from app.core.formulas.transformer import model_parameters
 from app.core.translation import localize, translate, translate_known
-from app.course import explorers
 from app.course.content.errata import mark
+from app.course.explorers import EXPLORERS, base, controls
 from app.course.explorers.controls import Control
 from app.course.explorers.placements import MODELS
 from app.site.markdown import inline_html
@@ -23,39 +23,39 @@ _BESIDE = ("show", "predict", "was")  # what an address has beside the controls
 _BILLION = 1e9
 
 
-def explorer_called(name: str) -> explorers.Explorer:
+def explorer_called(name: str) -> base.Explorer:
     """The explorer with the *name* in an address.
 
     Raises:
         NotFoundError: there is none; the message offers the nearest.
     """
-    if name not in explorers.EXPLORERS:
-        near = nearest(name[:80], explorers.EXPLORERS)
+    if name not in EXPLORERS:
+        near = nearest(name[:80], EXPLORERS)
         raise NotFoundError(translate("no explorer is called {name!r}{near}", name=name[:80], near=near))
-    return explorers.EXPLORERS[name]
+    return EXPLORERS[name]
 
 
-def control_values(explorer: explorers.Explorer, query: Mapping[str, str]) -> tuple[explorers.Values, tuple[str, ...]]:
+def control_values(explorer: base.Explorer, query: Mapping[str, str]) -> tuple[base.Values, tuple[str, ...]]:
     """The values of the controls in an address, and a sentence for each that was corrected."""
     given = {name: text[:LONGEST] for name, text in query.items()}
-    values, corrections = explorers.read_controls(explorer.controls, given)
-    return explorers.Values(values), corrections
+    values, corrections = controls.read_controls(explorer.controls, given)
+    return base.Values(values), corrections
 
 
-def url_state(explorer: explorers.Explorer, values: explorers.Values) -> dict[str, str]:
+def url_state(explorer: base.Explorer, values: base.Values) -> dict[str, str]:
     """The values of the controls as written in a URL."""
-    return {c.name: explorers.address_text(c, values[c.name]) for c in explorer.controls}
+    return {c.name: controls.address_text(c, values[c.name]) for c in explorer.controls}
 
 
-def explore_values(explorer: explorers.Explorer, values: explorers.Values) -> tuple[explorers.ExplorerOutput, str]:
+def explore_values(explorer: base.Explorer, values: base.Values) -> tuple[base.ExplorerOutput, str]:
     """The output of *explorer*, and why there is none if the values are not compatible."""
     try:
-        return explorers.translate_explored(explorer.explore(values)), ""
+        return base.translate_explored(explorer.explore(values)), ""
     except ValueError as error:
-        return explorers.ExplorerOutput("", (), ()), localize(str(error))
+        return base.ExplorerOutput("", (), ()), localize(str(error))
 
 
-def waits(explorer: explorers.Explorer, query: Mapping[str, str]) -> bool:
+def waits(explorer: base.Explorer, query: Mapping[str, str]) -> bool:
     """Whether a prediction comes first: on a URL without a state, or if the URL asks for it.
 
     A URL with a state is a shared link, which shows its result.
@@ -66,11 +66,11 @@ def waits(explorer: explorers.Explorer, query: Mapping[str, str]) -> bool:
     return not any(name in query for name in named)
 
 
-def page_url(explorer: explorers.Explorer, query: Mapping[str, str]) -> str:
+def page_url(explorer: base.Explorer, query: Mapping[str, str]) -> str:
     """The page that shows *explorer* in the state of *query*."""
     if not explorer.part_of:
         return explorer_url(explorer.name, query)
-    page = explorers.EXPLORERS[explorer.part_of]
+    page = EXPLORERS[explorer.part_of]
     known = _same_model(page.controls[0], query) | dict(query)
     names = {control.name for control in page.controls} | set(_BESIDE)
     state = {name: text for name, text in known.items() if name in names}
@@ -116,21 +116,21 @@ class TableView:
     folded: bool
 
 
-def pack_state(explorer: explorers.Explorer, values: explorers.Values) -> str:
+def pack_state(explorer: base.Explorer, values: base.Values) -> str:
     """The state of all controls as one short text."""
     return _BETWEEN.join(url_state(explorer, values).values())
 
 
-def unpack_state(explorer: explorers.Explorer, text: str) -> tuple[explorers.Values | None, str]:
+def unpack_state(explorer: base.Explorer, text: str) -> tuple[base.Values | None, str]:
     """The state that *text* holds, and a sentence that says so if it cannot be read."""
     if not explorer.compares or not text:
         return None, ""
     parts = text[: _LONGEST + 1].split(_BETWEEN)
     names = [control.name for control in explorer.controls]
     if len(text) <= _LONGEST and len(parts) == len(names):
-        values, corrections = explorers.read_controls(explorer.controls, dict(zip(names, parts, strict=True)))
+        values, corrections = controls.read_controls(explorer.controls, dict(zip(names, parts, strict=True)))
         if not corrections:
-            return explorers.Values(values), ""
+            return base.Values(values), ""
     return None, translate("The earlier state in the address cannot be read, so nothing is compared with it.")
 
 
@@ -139,20 +139,20 @@ def unbreak_numbers(text: str) -> str:
     return _UNIT.sub("\N{NO-BREAK SPACE}", localize(text))
 
 
-def fact_views(shown: explorers.ExplorerOutput, before: explorers.ExplorerOutput | None) -> tuple[ComparedFact, ...]:
+def fact_views(shown: base.ExplorerOutput, before: base.ExplorerOutput | None) -> tuple[ComparedFact, ...]:
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         ComparedFact(
             translate_known(fact.label),
             fact.value,
             fact.beside,
-            *(explorers.describe_change(fact, before) if before else ("", "")),
+            *(base.describe_change(fact, before) if before else ("", "")),
         )
         for fact in shown.facts
     )
 
 
-def table_view(explorer: explorers.Explorer, values: explorers.Values, table: explorers.StateTable) -> TableView:
+def table_view(explorer: base.Explorer, values: base.Values, table: base.StateTable) -> TableView:
     """*table*, with a link to each of its states that says what it was before."""
     now, was = url_state(explorer, values), {WAS: pack_state(explorer, values)} if explorer.compares else {}
     return TableView(

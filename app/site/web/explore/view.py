@@ -10,9 +10,9 @@ from markupsafe import Markup
 from app.core.charts.axes import Paper
 from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, foreign, translate, translate_known
-from app.course import explorers
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
+from app.course.explorers import EXPLORERS, base, controls, explorer_pages
 from app.site.markdown import first_sentence, html, inline_html, plain_words
 from app.site.web.explore import state
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
@@ -67,7 +67,7 @@ class ExplorePage:
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    verdict: explorers.YesOrNo | None
+    verdict: base.YesOrNo | None
     facts: tuple[state.ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
@@ -96,8 +96,8 @@ class ExploreCard:
 def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     """Every explorer in the language *spoken*, in the order of *chapters*."""
     places = {chapter: place for place, chapter in enumerate(chapters)}
-    ordered = sorted(explorers.explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
-    starts = ((one, explorers.open_explorer(explorers.EXPLORERS, one.name).shown) for one in ordered)
+    ordered = sorted(explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
+    starts = ((one, base.open_explorer(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,
@@ -109,20 +109,20 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
     )
 
 
-def _control(control: explorers.Control, value: explorers.ControlValue) -> ControlView:
-    if isinstance(control, explorers.Select):
+def _control(control: controls.Control, value: controls.ControlValue) -> ControlView:
+    if isinstance(control, controls.Select):
         options = tuple((one, translate_known(text)) for one, text in control.options.items())
         if value not in control.options:
             options = ((str(value), str(value)), *options)
         return ControlView(name=control.name, label=translate(control.label), value=str(value), options=options)
     value = control.default if isinstance(value, str) else value
-    number, _, unit = explorers.address_text(control, value).partition(" ")
+    number, _, unit = controls.address_text(control, value).partition(" ")
     return ControlView(
         name=control.name,
         label=translate(control.label),
         value=Numeral(number),
         unit=unit,
-        place=explorers.slider_place(control, value),
+        place=controls.slider_place(control, value),
         scaling="doubles" if control.doubles else "log" if control.log else "",
         low=control.low,
         high=control.high,
@@ -132,10 +132,10 @@ def _control(control: explorers.Control, value: explorers.ControlValue) -> Contr
 
 def explorer_page(
     course: Catalog,
-    explorer: explorers.Explorer,
+    explorer: base.Explorer,
     query: Mapping[str, str],
     papers: Sequence[Paper],
-    more: Sequence[explorers.StateTable] = (),
+    more: Sequence[base.StateTable] = (),
 ) -> ExplorePage:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*; *more* tables come first."""
     values, corrections = state.control_values(explorer, query)
@@ -144,7 +144,7 @@ def explorer_page(
     before = state.explore_values(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[: state.LONGEST]
-    fact = explorers.predicted_figure(explorer, shown)
+    fact = base.predicted_figure(explorer, shown)
     guessed = judge_prediction(course, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
@@ -152,28 +152,28 @@ def explorer_page(
     guess = guess_form(explorer, values, shown)
     covered = fact.value if hidden and fact else ""
     if hidden and fact:
-        shown, before = explorers.cover(shown, fact), None
-    figures = explorers.with_ghosts(shown, before) if before else shown.figures
+        shown, before = base.cover(shown, fact), None
+    figures = base.with_ghosts(shown, before) if before else shown.figures
     title = translate(explorer.title)
     return ExplorePage(
         name=explorer.name,
         title=title,
-        full_title=" · ".join(filter(None, (title, explorers.settings_text(explorer, values)))),
+        full_title=" · ".join(filter(None, (title, base.settings_text(explorer, values)))),
         summary=translate(explorer.summary),
         guess=guess,
         guessed=guessed,
         typed=typed,
         asks=asks,
         hidden=hidden,
-        question=mark(inline_html(explorers.guess_question(explorer, values))),
+        question=mark(inline_html(base.guess_question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(
             (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
-            for name, controls in explorers.group_controls(explorer.controls).items()
+            for name, controls in controls.group_controls(explorer.controls).items()
         ),
-        stated=" · ".join(f"{translate(c.label)} {explorers.shown_text(c, values[c.name])}" for c in explorer.controls),
+        stated=" · ".join(f"{translate(c.label)} {controls.shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),
@@ -183,5 +183,5 @@ def explorer_page(
         address=explorer_url(explorer.name, state.url_state(explorer, values)),
         tables=() if hidden else tuple(state.table_view(explorer, values, one) for one in (*more, *shown.tables)),
         packed=state.pack_state(explorer, values) if explorer.compares else "",
-        description=plain_words(explorers.guess_question(explorer, values)) if hidden else first_sentence(shown.says),
+        description=plain_words(base.guess_question(explorer, values)) if hidden else first_sentence(shown.says),
     )

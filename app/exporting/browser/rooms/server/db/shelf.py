@@ -6,18 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from app.server.db.history import (
-    SHOWN,
-    SOLUTION,
-    Effort,
-    ExerciseHistory,
-    LastAnswer,
-    LastAnswers,
-    LearnerDrawing,
-    PastAnswer,
-    RevealedParts,
-    Standing,
-)
+from app.server.db import history
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import KINDS, Attempt, KnownChapter, Row, read_row
 
@@ -59,34 +48,34 @@ class Shelf:
         self.rows[kind].append(row)
         self._keep(kind, json.dumps(row.stored()))
 
-    def history_at(self, at: LearnerDrawing) -> ExerciseHistory:
+    def history_at(self, at: history.LearnerDrawing) -> history.ExerciseHistory:
         """What the learner has done, as seen from a drawing."""
         own = [row for row in reversed(self._attempts()) if row.exercise == at.exercise]
-        shown = tuple(LastAnswer.of(row) for row in own[:SHOWN])
+        shown = tuple(history.LastAnswer.of(row) for row in own[: history.SHOWN])
         drawing = at.exercise, at.seed
         reveals = (r.number for r in self.rows["reveals"] if (r.exercise, r.seed) == drawing)
         numbers = set(reveals)
-        return ExerciseHistory(
-            seen=RevealedParts(len(numbers - {SOLUTION}), SOLUTION in numbers),
-            last=LastAnswers(shown, frozenset(row.seed for row in own if row.correct)),
+        return history.ExerciseHistory(
+            seen=history.RevealedParts(len(numbers - {history.SOLUTION}), history.SOLUTION in numbers),
+            last=history.LastAnswers(shown, frozenset(row.seed for row in own if row.correct)),
             known=self.standings(),
         )
 
-    def standings(self) -> Mapping[str, Standing]:
+    def standings(self) -> Mapping[str, history.Standing]:
         """The standing with every exercise tried, by id."""
-        found: dict[str, Standing] = {}
+        found: dict[str, history.Standing] = {}
         for row in self._attempts():
-            before = found.get(row.exercise, Standing())
+            before = found.get(row.exercise, history.Standing())
             own = row.correct and not row.revealed
-            found[row.exercise] = Standing(
+            found[row.exercise] = history.Standing(
                 before.tried + 1, before.solved or own, before.unaided or (own and not row.hints), row.at
             )
         return found
 
-    def answers(self) -> Sequence[PastAnswer]:
+    def answers(self) -> Sequence[history.PastAnswer]:
         """Every answer, oldest first."""
         rows = [(row, row.correct and not row.revealed) for row in self._attempts()]
-        return [PastAnswer(row.exercise, row.at, own, own and not row.hints) for row, own in rows]
+        return [history.PastAnswer(row.exercise, row.at, own, own and not row.hints) for row, own in rows]
 
     def known_chapters(self) -> frozenset[str]:
         """The chapters that the learner knows."""
@@ -107,18 +96,18 @@ class Shelf:
         rows = (row.at for row in self.rows["attempts"] if row.at >= moment)
         return Counter(at.astimezone(UTC).date() for at in rows)
 
-    def efforts(self) -> Mapping[str, Effort]:
+    def efforts(self) -> Mapping[str, history.Effort]:
         """The effort on each exercise, by id."""
         longest: dict[tuple[str, int], float] = {}
-        found: dict[str, Effort] = {}
+        found: dict[str, history.Effort] = {}
         for row in self._attempts():
             key = row.exercise, row.seed
             if row.seconds is not None:
                 longest[key] = max(longest.get(key, 0.0), row.seconds)
-            other = found.get(row.exercise, Effort(0, 0, None))
+            other = found.get(row.exercise, history.Effort(0, 0, None))
             times = [time for (name, _), time in longest.items() if name == row.exercise]
             whole = sum(times) if times else None
-            found[row.exercise] = Effort(other.answers + 1, other.right + row.correct, whole)
+            found[row.exercise] = history.Effort(other.answers + 1, other.right + row.correct, whole)
         return found
 
     def latest_attempts(self) -> Sequence[Attempt]:
