@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from app.site.api.checks import Batch, LineStream, Turns, arrivals_of, body_lines
+from app.site.api.checks import Batch, LineStream, arrivals_of, body_lines
 from app.site.grading.offline import Submission
 from tests.each import each
 
@@ -57,8 +57,8 @@ def test_lines_arrive_when_they_are_complete_and_one_above_the_limit_is_none(
 def test_answers_of_one_learner_take_turns_and_those_of_others_do_not_wait() -> None:
     stored: list[str] = []
 
-    async def answer(turns: Turns, learner: str, name: str, ready: asyncio.Event | None, fails: bool = False) -> None:
-        async with turns.next(learner) as turn:
+    async def answer(batch: Batch, learner: str, name: str, ready: asyncio.Event | None, fails: bool = False) -> None:
+        async with batch.next_turn(learner) as turn:
             if ready:
                 await ready.wait()
             if fails:
@@ -67,15 +67,15 @@ def test_answers_of_one_learner_take_turns_and_those_of_others_do_not_wait() -> 
                 stored.append(name)
 
     async def tried() -> None:
-        turns, slow = Turns(), asyncio.Event()
+        batch, slow = Batch(""), asyncio.Event()
         tasks = [
-            asyncio.create_task(answer(turns, "a", "first", slow)),
-            asyncio.create_task(answer(turns, "a", "second", None)),
-            asyncio.create_task(answer(turns, "b", "other", None)),
-            asyncio.create_task(answer(turns, "a", "refused", None, fails=True)),
-            asyncio.create_task(answer(turns, "a", "third", None)),
-            asyncio.create_task(answer(turns, "a", "gone", None)),
-            asyncio.create_task(answer(turns, "a", "last", None)),
+            asyncio.create_task(answer(batch, "a", "first", slow)),
+            asyncio.create_task(answer(batch, "a", "second", None)),
+            asyncio.create_task(answer(batch, "b", "other", None)),
+            asyncio.create_task(answer(batch, "a", "refused", None, fails=True)),
+            asyncio.create_task(answer(batch, "a", "third", None)),
+            asyncio.create_task(answer(batch, "a", "gone", None)),
+            asyncio.create_task(answer(batch, "a", "last", None)),
         ]
         for _ in range(9):
             await asyncio.sleep(0)

@@ -1,23 +1,25 @@
 """Formulas as a list describes them, and their values."""
 
+import asyncio
+
 import pytest
 
 from app.core.errors import InputError, NotFoundError
 from app.core.formulas import FORMULAS, Single
-from app.site.api.formulas import formula_summary, result_of
+from app.site.api.formulas import list_formulas, result_of
 from tests.each import each
 
 
 def test_a_formula_is_described_by_its_arguments() -> None:
-    for formula in FORMULAS.values():
-        summary = formula_summary(formula)
+    listed = asyncio.run(list_formulas())
+    for summary, formula in zip(listed, FORMULAS.values(), strict=True):
         assert (summary.name, summary.says, summary.unit) == (formula.name, formula.says, formula.result.symbol)
         for told, (name, argument) in zip(summary.arguments, formula.inputs.items(), strict=True):
             assert (told.name, told.many, told.required) == (name, argument.many, argument.required)
             assert told.unit == (argument.unit.symbol if argument.unit else None)
             assert [one.lower() for one in told.choices] == told.choices
             assert told.default == (argument.default if isinstance(argument.default, Single) else None)
-    ring = formula_summary(FORMULAS["collectives.ring_all_reduce_time"])
+    ring = next(one for one in listed if one.name == "collectives.ring_all_reduce_time")
     assert [(one.name, one.unit, one.required, one.default) for one in ring.arguments] == [
         ("size", "B", True, None), ("ranks", "", True, None), ("bandwidth", "B/s", True, None), ("latency", "s", False, 0.0),
     ]  # fmt: skip

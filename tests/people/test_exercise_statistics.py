@@ -69,8 +69,8 @@ def test_an_answer_after_the_solution_is_not_right(session: Session, regraded: b
     number = gives(session, assignment, members[1], "a/one", 1)[0]
     session.get_one(AttemptRow, number).revealed = True
     if regraded:
-        for one in (first, number):
-            session.add(RegradeRow(attempt=one, digest="n", score=1.0, correct=True))
+        for attempt in (first, number):
+            session.add(RegradeRow(attempt=attempt, digest="n", score=1.0, correct=True))
     session.flush()
     one = figures(session, assignment, members)["a/one"]
     assert (one.students, one.first_try, one.solved) == (2, 0.5, 0.5)

@@ -190,7 +190,8 @@ def test_a_join_link_leads_members_to_their_class_and_shows_others_a_form(
 def test_ways_that_are_not_there_say_so(client: TestClient, school: School) -> None:
     missing = client.get("/sign-in/campus")
     assert (missing.status_code, "no way to sign in is called" in missing.text.lower()) == (404, True)
-    assert client.get("/sign-in/proxy").status_code == 404
+    former = client.get("/sign-in/proxy")
+    assert (former.status_code, former.headers["location"]) == (308, "/sign-in")
     late = client.post("/sign-in/connect", data={"mine": "yes"})
     assert (late.status_code, "longer than ten minutes" in late.text) == (400, True)
     for path in ("/sign-in/name", "/sign-in/connect"):

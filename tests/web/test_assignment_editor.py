@@ -192,20 +192,14 @@ def test_the_settings_of_a_class_are_shown_as_they_are_or_as_they_were_sent(site
         session.rollback()
 
 
-def test_figures_are_by_drawing_if_it_is_asked_for(site: Site) -> None:
+def test_the_page_and_the_file_of_figures_have_the_exercises_with_answers(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
     crowd.answers("Bo", RING, NOW, right=True)
     with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
-        for drawings, count in (("", 1), ("yes", 2)):
-            page = statistics_page(teacher, drawings)
-            assert (page.drawings, len(page.rows), page.rows[0][0].href) == (
-                bool(drawings),
-                count,
-                f"/exercises/{RING}",
-            )
-            text = bytes(statistics_file(teacher, drawings).body).decode()
-            assert (text[0], len(text.splitlines())) == ("\ufeff", count + 1)
+        assert [link.href for link, *_ in statistics_page(teacher).rows] == [f"/exercises/{RING}"]
+        text = bytes(statistics_file(teacher).body).decode()
+        assert (text[0], len(text.splitlines())) == ("\ufeff", 2)
 
 
 def test_a_form_that_was_sent_is_shown_again_as_it_was_typed(site: Site) -> None:

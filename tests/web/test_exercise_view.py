@@ -241,5 +241,6 @@ def test_what_a_wrong_answer_counts_is_drawn_with_sizes_only_once_it_is_over(cat
     assert "left out" in drawn(WRONG)
     assert right not in drawn(WRONG)
     assert f"right: {right}" in drawn(WRONG, history=ExerciseHistory(seen=RevealedParts(0, solution=True)))
-    assert drawn(RIGHT) == drawn(ActionResult()) == drawn(WRONG, "7 parsecs") == ""
+    unreadable = ActionResult(state="unreadable", says="cannot read '7 parsecs'")
+    assert drawn(RIGHT) == drawn(ActionResult()) == drawn(unreadable, "7 parsecs") == ""
     assert drawn(WRONG, rules=HIDDEN) == ""

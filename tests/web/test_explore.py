@@ -26,7 +26,7 @@ RING = explorer_called("ring")
 
 
 def page(catalog: Catalog, name: str = "ring", **query: str) -> ExplorePage:
-    return explorer_page(catalog, EXPLORERS[name], query, [*PAPERS.values()][:1]).page
+    return explorer_page(catalog, EXPLORERS[name], query, [*PAPERS.values()][:1])
 
 
 def test_an_explorer_that_there_is_not_offers_the_nearest() -> None:

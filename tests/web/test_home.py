@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 from starlette.requests import Request
@@ -22,8 +22,8 @@ TODAY = date(2026, 3, 10)
 ALONE = Standing(tried=1, solved=True, unaided=True)
 
 
-def page(catalog: Catalog, past: LearnerHistory | None = None, worked: tuple[date, ...] = ()) -> HomePage:
-    return home_page(catalog, past or LearnerHistory(), worked, TODAY)
+def page(catalog: Catalog, past: LearnerHistory | None = None) -> HomePage:
+    return home_page(catalog, past or LearnerHistory(), TODAY)
 
 
 def test_a_new_visitor_gets_the_first_chapter_and_a_figure_to_try(catalog: Catalog) -> None:
@@ -32,16 +32,16 @@ def test_a_new_visitor_gets_the_first_chapter_and_a_figure_to_try(catalog: Catal
     assert found.first
     assert (found.first.href, found.first.text, found.reading) == (f"/chapters/{first.id}", first.title, first.reading)
     assert found.figure
-    assert (found.streak, found.route, found.heading, found.onward.begun) == (0, None, "", False)
+    assert (found.route, found.heading, found.onward.begun) == (None, "", False)
     assert [link.href for link in found.routes] == ["/route?route=train", "/route?route=serve", "/route?route=cluster"]
 
 
-def test_one_who_has_answered_gets_the_way_on_and_the_days_in_a_row(catalog: Catalog) -> None:
+def test_one_who_has_answered_gets_the_way_on(catalog: Catalog) -> None:
     exercise = catalog.topics[0].path[0]
     answer = PastAnswer(exercise.id, datetime(2026, 3, 9, tzinfo=UTC), True, True)
     past = LearnerHistory({exercise.id: ALONE}, (answer,), route="serve")
-    found = page(catalog, past, tuple(TODAY - timedelta(days=back) for back in (0, 1, 2)))
-    assert (found.figure, found.streak, found.onward.begun) == (None, 3, True)
+    found = page(catalog, past)
+    assert (found.figure, found.onward.begun) == (None, True)
     assert found.route
     assert found.route.total == len(topics_on(catalog, "serve"))
 
@@ -65,7 +65,7 @@ def test_chapters_stand_in_the_parts_of_the_course_with_their_numbers_and_marks(
     assert sum(section.total for section in sections) == sum(len(one.path) for one in catalog.topics)
     assert all(section.title for section in sections)
     ticks = [tick for section in chapter_ticks(catalog, [topic.id]) for tick in section.ticks]
-    assert [tick.id for tick in ticks if tick.is_known] == [topic.id]
+    assert [name for name, _, is_known in ticks if is_known] == [topic.id]
     assert [section.title for section in chapter_ticks(catalog, [])] == [section.title for section in sections]
 
 

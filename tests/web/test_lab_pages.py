@@ -38,7 +38,7 @@ from app.site.web.labs.predictions import (
 )
 from app.site.web.labs.results import RunResult, list_finished_runs, report_called, run_called
 from app.site.web.labs.run import run_page  # noqa: F401  # its nearest tests are here
-from app.site.web.labs.tables import LabGuess, lab_figures, lab_table, listings, the_rest, what_matters
+from app.site.web.labs.tables import LabGuess, lab_figures, lab_table, what_matters
 from tests.db.queue import run
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
@@ -299,11 +299,10 @@ def test_facts_that_are_known_are_told_and_others_are_not() -> None:
     assert (rows["machine"], rows["torch"], rows["load before the run"]) == ("A processor, 8 cores", "2.13.0", "0.5")
     assert "nodes" not in rows
     assert dict(what_matters(replace(report, machine=replace(facts, nodes=2))))["nodes"] == "2"
-    rest = dict(the_rest(report))
-    assert (rest["memory"], rest["cores"], "ECC" in rest) == ("64 GB", "8", False)
-    assert list(listings(report)) == []
+    variables = "Variables that change what is measured"
+    assert variables not in rows
     named = replace(facts, variables=("A=1", "B=2"))
-    assert [text for _, text in listings(replace(report, machine=named))] == ["A=1\nB=2"]
+    assert dict(what_matters(replace(report, machine=named)))[variables] == "A=1, B=2"
 
 
 def curves(report: Report, guess: LabGuess | None = None) -> Any:

@@ -52,7 +52,7 @@ def test_the_open_assignment_that_is_due_next_is_shown_else_the_latest(
             for place, policy in enumerate(policies, 1)
         ]
         page = live_page(visit(at, session, crowd.class_id, crowd.persons["Ada Teacher"]))
-        here = [urlsplit(one.link.href).query for one in page.choices if one.here]
+        here = [urlsplit(one.href).query for one in page.choices if one.here]
         assert here == [f"assignment={numbers[shown] if shown else crowd.assignment.id}"]
         assert (page.title, page.at) == (f"Week {shown}" if shown else "Week 1", "14:00:00")
         session.rollback()
@@ -143,7 +143,7 @@ def test_the_form_of_pools_offers_one_more_than_there_are_and_at_least_three(sit
         assert (stored.draws, [one.pool for one in stored.entries]) == ((1,), [1, 0])
         page = pools_page(teacher())
         assert page.draws == (("1", "1"), ("2", ""), ("3", ""))
-        assert [(one.name, [link.href for link in one.links]) for one in page.students] == [
+        assert [(name, [link.href for link in links]) for name, links in page.students] == [
             ("Bo", [f"/exercises/{RING}"])
         ]
         again = pools_page(teacher(), PoolForm(pools={}, draws={"7": "2"}))

@@ -16,15 +16,7 @@ from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import Kernel, KindOfCollective, TraceReport
 from app.server.db.measurements import MeasurementRow
 from app.site import Site
-from app.site.web.measured.figures import (
-    FAMILIES,
-    bandwidth_points,
-    family,
-    figures_of_test,
-    neighbors,
-    thin_rows,
-    view_beside_run,
-)
+from app.site.web.measured.figures import FAMILIES, bandwidth_points, family, figures_of_test, neighbors, thin_rows
 from app.site.web.measured.saved_measurement import _saved_measurement_row as row_of_form
 from app.site.web.measured.saved_measurement import save_offer, view_of_row
 from app.site.web.measured.trace_view import PredictedTolls, predicted_tolls, tolls_per_step, trace_view
@@ -109,7 +101,6 @@ def test_published_tests_beside_one_are_of_the_same_collective_on_the_same_gpu_f
         far = [abs(math.log(count / (one.report.ranks or 1))) for count in ranks]
         assert far == sorted(far)
     assert neighbors(table(collective="none")) == []
-    assert view_beside_run(table(), []) is None
 
 
 TRACE = read_trace([SAMPLES[1].path])[0]

@@ -188,7 +188,6 @@ def test_search_engines_find_the_public_addresses(client: TestClient) -> None:
     assert f"<loc>{URL}{EXERCISE}</loc>" in client.get(f"{PREFIX}/sitemap.xml").text
     page = client.get(f"{PREFIX}{EXERCISE}?seed=7").text
     assert f'rel="canonical" href="{URL}{EXERCISE}"' in page
-    assert f'itemprop="url" href="{URL}{EXERCISE}"' in page
 
 
 def test_a_whole_prefix_is_taken_off_and_put_on_addresses_of_this_site_alone() -> None:

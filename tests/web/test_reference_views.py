@@ -1,5 +1,7 @@
 """What the pages of reference show, as plain values: formulas, records, errata, units and documentation."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -12,7 +14,6 @@ from app.core.formulas.presets import GPUS
 from app.course.content.catalog import Catalog
 from app.course.content.errata import errata
 from app.site.web.reference.docs import SITE_PAGES, docs_page, documentation
-from app.site.web.reference.errata import view_of_errata, view_of_erratum
 from app.site.web.reference.formulas import (
     TABLES,
     FormulaPage,
@@ -75,10 +76,10 @@ def test_a_formula_is_used_by_exercises_and_corrected_by_errata(catalog: Catalog
 
 def test_formulas_are_in_groups_with_their_names_in_words() -> None:
     groups = formula_groups()
-    assert [entry.name for group in groups for entry in group.entries] == list(FORMULAS)
-    assert {group.id: group.title for group in groups}["batching"] == "Batches and rates"
+    assert [entry.name for _, _, entries in groups for entry in entries] == list(FORMULAS)
+    assert {module: title for module, title, _ in groups}["batching"] == "Batches and rates"
     assert formula_title(FORMULAS[RING]) == "Ring all reduce time"
-    assert all(entry.name == f"{group.id}.{entry.short}" for group in groups for entry in group.entries)
+    assert all(entry.name == f"{module}.{entry.short}" for module, _, entries in groups for entry in entries)
     assert "T = 2 (ranks - 1) (latency + size / (ranks * bandwidth))" in equation_lines(FORMULAS[RING])
 
 
@@ -120,32 +121,61 @@ def test_a_table_of_hardware_has_units_and_no_empty_column(client: TestClient) -
     assert "989 TFLOP/s" in row
 
 
-def test_an_erratum_has_its_neighbors_and_what_concerns_it(catalog: Catalog) -> None:
+def links_in(text: str) -> list[tuple[str, str]]:
+    """The address and the words of each link."""
+    return [
+        (unescape(href), unescape(words)) for href, words in re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>(.*?)</a>', text)
+    ]
+
+
+def test_an_erratum_has_its_neighbors_and_what_concerns_it(client: TestClient, catalog: Catalog) -> None:
     every = errata()
-    pages = [view_of_erratum(catalog, one) for one in every]
-    assert [one.earlier.text if one.earlier else "" for one in pages] == ["", *(one.title for one in every[:-1])]
-    assert [one.later.text if one.later else "" for one in pages] == [*(one.title for one in every[1:]), ""]
-    assert {one.group.href for one in pages} == {f"/errata#group-{one.severity}" for one in every}
-    for erratum, found in zip(every, pages, strict=True):
+    for number, erratum in enumerate(every):
+        text = client.get(f"/errata/{erratum.id}").text
+        around = [
+            (words, one) for words, one in (("Previous", number - 1), ("Next", number + 1)) if one in range(len(every))
+        ]
+        assert links_in(text.partition('<nav class="foot"')[2].partition("</nav>")[0]) == [
+            (f"/errata/{every[one].id}", f"<span>{words}</span>{every[one].title}") for words, one in around
+        ]
+        crumbs = text.partition('<p class="crumbs">')[2].partition("</p>")[0]
+        assert [href for href, _ in links_in(crumbs)] == ["/errata", f"/errata#group-{erratum.severity}"]
         known = [name for name in erratum.exercises if name in catalog.by_id]
-        assert [one.href for one in found.exercises] == [f"/exercises/{name}" for name in known]
         chapters = list(dict.fromkeys(catalog.topic_of(catalog.by_id[name]).id for name in known))
-        assert [one.href for one in found.chapters] == [f"/chapters/{name}" for name in chapters]
-        links = [link for row in found.rows for link in row.formulas]
-        assert all(link.href.startswith("/formulas/") and "." not in link.text for link in links)
+        beside = text.partition('<aside class="aside"')[2].partition("</aside>")[0]
+        assert [href for href, _ in links_in(beside)] == [
+            *(f"/exercises/{name}" for name in known), *(f"/chapters/{name}" for name in chapters),
+        ]  # fmt: skip
+        rows = text.partition("<tbody>")[2].partition("</tbody>")[0]
+        called = [name for row in erratum.worked for name in row.formulas if name in FORMULAS]
+        assert links_in(rows) == [(f"/formulas/{name}", name.partition(".")[2]) for name in called]
 
 
-def test_errata_are_grouped_by_severity_and_may_be_of_one_chapter(catalog: Catalog) -> None:
-    whole = view_of_errata(catalog, None)
-    assert (whole.count, whole.chapter) == (len(errata()), "")
-    assert [group.id for group in whole.groups] == ["A", "B", "C"]
-    assert sum(len(group.entries) for group in whole.groups) == whole.count
+def test_errata_are_grouped_by_severity_and_may_be_of_one_chapter(client: TestClient, catalog: Catalog) -> None:
+    def groups(path: str) -> dict[str, list[str]]:
+        """The errata below each heading."""
+        first, *others = re.split(r'id="group-([^"]*)"', client.get(path).text)
+        assert "data-entry" not in first
+        return {
+            name: re.findall(r'<li id="([^"]*)" data-entry', text)
+            for name, text in zip(others[::2], others[1::2], strict=True)
+        }
+
+    whole = groups("/errata")
+    assert whole == {severity: [one.id for one in errata() if one.severity == severity] for severity in "ABC"}
+    assert not re.search(r"\d errat(um|a) in ", client.get("/errata").text)
     for topic in catalog.topics:
-        found = view_of_errata(catalog, topic)
         concerned = [one for one in errata() if any(catalog.topic_of(catalog.by_id[name]) == topic
                      for name in one.exercises if name in catalog.by_id)]  # fmt: skip
-        assert (found.count, found.chapter) == (len(concerned), topic.title)
-        assert all(group.entries for group in found.groups), "a group without any is not there"
+        found = groups(f"/errata?chapter={topic.id}")
+        assert found == {
+            severity: those
+            for severity in "ABC"
+            if (those := [one.id for one in concerned if one.severity == severity])
+        }, "a group without any is not there"
+        noun = "erratum" if len(concerned) == 1 else "errata"
+        text = unescape(client.get(f"/errata?chapter={topic.id}").text)
+        assert f"{len(concerned)} {noun} in {topic.title}." in text
 
 
 def request() -> Request:

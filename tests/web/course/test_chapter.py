@@ -20,13 +20,7 @@ from app.site.web.course.chapter import (
     opening_views,
     unplaced_figures,
 )
-from app.site.web.course.schedule import (
-    NamedMeasures,
-    ScheduleMeasures,
-    measures_table,
-    schedule_exercise,
-    target_measures,
-)
+from app.site.web.course.schedule import NamedMeasures, measures_table, schedule_exercise
 from app.site.web.standing.view import LearnerHistory
 from tests.each import each
 
@@ -129,11 +123,12 @@ def puzzles(catalog: Catalog) -> list[Schedule]:
 
 
 def test_a_table_of_schedules_has_the_columns_in_which_they_differ(catalog: Catalog) -> None:
-    row = NamedMeasures("Mine", ScheduleMeasures(time=20.0, memory=None, sends=3.0))
+    row = NamedMeasures(name="Mine", time=20.0, memory=None, sends=3.0)
     columns = set()
     for exercise in puzzles(catalog):
-        machine = exercise.machine
-        header, *rows = measures_table(machine, (row, target_measures(exercise)))
+        machine, targets = exercise.machine, exercise.targets
+        target = NamedMeasures(name="Target", time=targets.time, memory=targets.memory)
+        header, *rows = measures_table(machine, (row, target))
         assert [one[0] for one in rows] == ["Mine", "Target"]
         found = dict(zip(header, rows[0], strict=True))
         columns |= set(header)
@@ -155,7 +150,7 @@ def test_a_table_of_schedules_has_the_columns_in_which_they_differ(catalog: Cata
 def test_time_that_is_none_has_no_bubble_and_no_share_is_below_zero(catalog: Catalog) -> None:
     exercise = next(one for one in puzzles(catalog) if one.machine.work)
     for time, share in ((0.0, "0 %"), (1e-3, "0 %")):
-        row = NamedMeasures("x", ScheduleMeasures(time=time, memory=1))
+        row = NamedMeasures(name="x", time=time, memory=1)
         header, cells = measures_table(exercise.machine, (row,))
         assert dict(zip(header, cells, strict=True))["Bubble: share of time without new work"] == share
 
