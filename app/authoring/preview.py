@@ -6,7 +6,7 @@ import json
 import math
 import os
 import stat
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -145,14 +145,22 @@ def save_text(path: Path, text: str, seen: str) -> str:
 
 
 def with_line_ends(text: str, before: str) -> str:
-    r"""*text* with the usual line end of the text *before*, and its byte order mark.
+    r"""*text* with the line ends and the byte order mark of the text *before*.
 
-    >>> with_line_ends("a\nb\n", "a\r\nc\r\n")
-    'a\r\nb\r\n'
+    A line that was there keeps its own; others get the most frequent.
+
+    >>> with_line_ends("a\nb\nc\n", "a\r\nc\n")
+    'a\r\nb\r\nc\n'
     """
-    ends = Counter(findall(r"\r\n|\r|\n", before)).most_common(1)
-    ended = text.replace("\n", ends[0][0]) if ends else text
-    return f"{_BOM}{ended}" if before.startswith(_BOM) else ended
+    ended = findall(r"([^\r\n]*)(\r\n|\r|\n)", before.removeprefix(_BOM))
+    most = Counter(end for _, end in ended).most_common(1)
+    usual = most[0][0] if most else "\n"
+    known: dict[str, list[str]] = defaultdict(list)
+    for line, end in reversed(ended):
+        known[line].append(end)
+    *lines, last = text.split("\n")
+    kept = "".join(line + (known[line].pop() if known[line] else usual) for line in lines)
+    return (_BOM if before.startswith(_BOM) else "") + kept + last
 
 
 def _replace(path: Path, source: bytes, seen: str) -> None:

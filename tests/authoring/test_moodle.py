@@ -169,6 +169,21 @@ def test_an_image_travels_with_its_question(catalog: Catalog, tmp_path: Path) ->
     assert b64decode(text(asked, "file")) == (tmp_path / "ring.svg").read_bytes()
 
 
+def test_images_are_those_that_are_shown_and_known_by_their_names_in_the_folder(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    found = {name: tmp_path / Path(name).name for name in ("a/ring.svg", "b/tree.svg", "b/other.svg")}
+    for at, path in enumerate(found.values()):
+        path.write_text(SVG.format(f"<path d='M0 0h{at}'/>"))
+    asked = bank_question(catalog.exercise("collectives/ring-all-reduce-time"), 0)
+    page = MoodlePage(asked, replace(catalog, images=found), "")
+    shown = page.files("![A](/images/a/ring.svg) ![B](/images/b/tree.svg) ![C](/images/b/none.svg)")
+    assert {name: b64decode(content) for name, content in shown.items()} == {
+        name: (tmp_path / name).read_bytes() for name in ("ring.svg", "tree.svg")
+    }
+    assert page.files("") == {}
+
+
 def test_the_command_writes_a_file_and_says_what_is_left_out(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "quiz.xml"
     assert main(["moodle", "--chapter", "collectives", "--seeds", "0..1", "-o", str(out)]) == 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.proofs import Places, trouble_of_addresses
+from app.authoring.proofs import Places, prove_addresses
 from app.core.folders import ROOT
 from app.course.content.errata import terms
 from app.course.explorers import EXPLORERS
@@ -12,6 +12,7 @@ from tests.content.test_images import SVG
 from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"
+WHERE = ("prompt",)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_the_places_are_the_exercises_and_not_their_translations(places: Places)
     ],
 )  # fmt: skip
 def test_a_link_that_leads_somewhere_is_fine(address: str, places: Places) -> None:
-    assert list(trouble_of_addresses(f"[a]({address})", places)) == []
+    assert list(prove_addresses(WHERE, f"[a]({address})", places)) == []
 
 
 @each(
@@ -66,16 +67,17 @@ def test_a_link_that_leads_somewhere_is_fine(address: str, places: Places) -> No
     ],
 )
 def test_a_link_that_leads_nowhere_is_told_with_its_cure(address: str, says: str, places: Places) -> None:
-    ((told, cure),) = trouble_of_addresses(f"[a]({address})", places)
-    assert says in told
-    assert cure == "link to an existing page, or to https://..."
+    (found,) = prove_addresses(WHERE, f"[a]({address})", places)
+    assert found.where == WHERE
+    assert says in found.says
+    assert found.cure == "link to an existing page, or to https://..."
 
 
 @each("address", ["/images/mine/ring.svg"])
 def test_an_image_of_a_chapter_is_fine(address: str, places: Places) -> None:
-    assert list(trouble_of_addresses(f"![a ring]({address})", places)) == []
+    assert list(prove_addresses(WHERE, f"![a ring]({address})", places)) == []
     static = next(path for path in sorted((ROOT / "static").rglob("*.svg")))
-    assert list(trouble_of_addresses(f"![a](/{static.relative_to(ROOT).as_posix()})", places)) == []
+    assert list(prove_addresses(WHERE, f"![a](/{static.relative_to(ROOT).as_posix()})", places)) == []
 
 
 @each(
@@ -94,22 +96,23 @@ def test_an_image_of_a_chapter_is_fine(address: str, places: Places) -> None:
     ],
 )
 def test_an_image_that_is_not_served_is_told_with_its_cure(address: str, says: str, places: Places) -> None:
-    ((told, cure),) = trouble_of_addresses(f"![a]({address})", places)
-    assert says in told
-    assert "beside this file as .png" in cure
+    (found,) = prove_addresses(WHERE, f"![a]({address})", places)
+    assert found.where == WHERE
+    assert says in found.says
+    assert "beside this file as .png" in found.cure
 
 
 def test_an_image_needs_a_description(places: Places) -> None:
     for text in ("![](/images/mine/ring.svg)", "![ \n](/images/mine/ring.svg)"):
-        ((told, _),) = trouble_of_addresses(text, places)
-        assert told == "an image has no description"
+        (found,) = prove_addresses(WHERE, text, places)
+        assert found.says == "an image has no description"
 
 
 def test_every_problem_of_a_text_is_told(places: Places) -> None:
     text = "[a](/none) ![b](/images/none.png) [c](/glossary) [d](/formulas/none)"
-    assert len(list(trouble_of_addresses(text, places))) == 3
+    assert len(list(prove_addresses(WHERE, text, places))) == 3
 
 
 def test_a_place_without_folders_has_nothing() -> None:
     assert Places([]).exercises == frozenset()
-    assert [says for says, _ in trouble_of_addresses("[a](/exercises/a/b)", Places([Path("/nowhere")]))]
+    assert list(prove_addresses(WHERE, "[a](/exercises/a/b)", Places([Path("/nowhere")])))

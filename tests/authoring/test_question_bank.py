@@ -1,8 +1,5 @@
 """What of an exercise another system's question bank can have, with hand-made questions and those of the course."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from app.authoring.question_bank import (
@@ -13,7 +10,6 @@ from app.authoring.question_bank import (
     OptionBody,
     PairBody,
     StepBody,
-    bank_images,
     bank_question,
     other_units,
     place_links,
@@ -42,13 +38,6 @@ def test_links_into_the_site_alone_are_placed() -> None:
         '<a href="https://w.org/a">one\n<b>1</b></a> <a href="https://x.org/">two</a> <a href="https://w.org/b#c">three</a>'
     )
     assert place_links(html, "") == 'one\n<b>1</b> <a href="https://x.org/">two</a> three'
-
-
-def test_images_are_those_that_are_shown_and_known_by_their_names_in_the_folder(catalog: Catalog) -> None:
-    known = replace(catalog, images={"a/ring.svg": Path("1"), "b/tree.svg": Path("2"), "b/other.svg": Path("3")})
-    html = '<img src="/images/a/ring.svg" alt=""> <img src="/images/b/tree.svg"> <img src="/images/b/none.svg">'
-    assert bank_images(html, known) == {"ring.svg": Path("1"), "tree.svg": Path("2")}
-    assert bank_images("", known) == {}
 
 
 def test_a_question_is_named_after_its_drawing(catalog: Catalog) -> None:

@@ -4,16 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.authoring.chapter_proofs import (
-    asked_formulas,
-    folded_structure,
-    prove_chapter,
-    prove_characters,
-    prove_shape_of,
-    prove_text,
-    stray_brace,
-)
-from app.authoring.giveaways import add_cure, finding_cure, longest_is_right, too_long
+from app.authoring.chapter_proofs import asked_formulas, prove_chapter, prove_characters, prove_shape, prove_text
+from app.authoring.giveaways import add_cure, finding_cure, too_long
 from app.authoring.proofs import Places
 from app.authoring.texts import Script, distinct, drawn_values, written_numbers
 from app.core.expressions import Quantity
@@ -48,7 +40,8 @@ PLACES = Places([ROOT / "exercises"])
     ],
 )
 def test_structure_that_was_folded_into_a_line_is_named(text: str, what: str) -> None:
-    assert folded_structure(text) == what
+    found = [one.says for one in prove_shape(("prompt",), text)]
+    assert found == ([f"folds {what} into one line"] if what else [])
 
 
 @each(
@@ -62,7 +55,8 @@ def test_structure_that_was_folded_into_a_line_is_named(text: str, what: str) ->
     ],
 )
 def test_a_brace_that_students_would_see_is_quoted(text: str, brace: str) -> None:
-    assert stray_brace(text) == brace
+    found = [one.says for one in prove_shape(("prompt",), text)]
+    assert found == ([f"shows a brace to students: {brace}"] if brace else [])
 
 
 @each(
@@ -81,7 +75,7 @@ def test_a_brace_that_students_would_see_is_quoted(text: str, brace: str) -> Non
     ],
 )
 def test_what_a_text_loses_on_its_way_to_the_page_is_told(text: str, says: str) -> None:
-    found = [one.says for one in prove_shape_of(("prompt",), text)]
+    found = [one.says for one in prove_shape(("prompt",), text)]
     assert found == [] if not says else any(says in one for one in found), found
 
 
@@ -154,17 +148,6 @@ def test_a_right_option_may_be_longer_but_not_by_far(catalog: Catalog) -> None:
     (says,) = too_long(choice(catalog, 41, 20))
     assert "the right option has 41 characters, and no other has more than 20" in says
     assert list(too_long(catalog.exercise("collectives/ring-all-reduce-time"))) == []
-
-
-def test_a_habit_takes_several_choices_and_most_of_them(catalog: Catalog) -> None:
-    long, short = choice(catalog, 30, 20), choice(catalog, 20, 20)
-    counts = [count for count in range(1, 12) if list(longest_is_right("c", [long] * count))]
-    assert counts == list(range(counts[0], 12))
-    assert 2 <= counts[0] <= 8
-    many = [long] * 6 + [short] * 6
-    assert list(longest_is_right("c", many)) == []
-    (says,) = longest_is_right("c", [long] * 11 + [short])
-    assert says.startswith("in 11 of 12 choices of c the right option is the longest")
 
 
 @each(

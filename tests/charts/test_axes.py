@@ -7,18 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.charts.axes import (
-    WIDE,
-    Axis,
-    even_ticks,
-    is_count_axis,
-    legend,
-    percent_text,
-    scale,
-    text_width,
-    widest,
-    wrap_text,
-)
+from app.core.charts.axes import WIDE, Axis, even_ticks, legend, percent_text, scale, text_width, widest, wrap_text
 from app.core.units import BYTE, BYTE_PER_SECOND, DOLLAR, RATIO, SECOND, Unit
 from tests.each import each
 
@@ -156,7 +145,7 @@ def test_times_on_an_axis_are_in_the_largest_unit_that_is_there_twice(seconds: f
     ],
 )  # fmt: skip
 def test_an_axis_of_whole_plain_numbers_counts(unit: Unit, percent: bool, values: list[float], counts: bool) -> None:
-    assert is_count_axis(Axis("N", unit, percent=percent), values) is counts
+    assert scale(Axis("N", unit, percent=percent), values, 0, 500).whole is counts
 
 
 def test_between_whole_numbers_there_is_no_mark() -> None:

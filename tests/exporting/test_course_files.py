@@ -9,15 +9,15 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from app.exporting.site import ExportedSite
+from httpx2 import Response
 
 from app.core.errors import InputError, UnavailableError
 from app.exporting import python
-from app.exporting.course import digest, license_texts, scripts, service, static_files, web_manifest
+from app.exporting.course import digest, scripts, service, static_files, web_manifest
 from app.exporting.pages import Page, as_file, crawl_pages
 from app.exporting.python import (
     PACKAGE,
@@ -89,29 +89,20 @@ def test_the_service_worker_changes_with_any_of_the_contents() -> None:
         == 3
     )
     assert "= COURSE" not in text
-    assert license_texts()
 
 
-class Answer:
-    def __init__(self, body: str, status: int = 200, kind: str = "text/html") -> None:
-        self.status, self.type, self.body = status, kind, body.encode()
+def answered(text: str, status: int = 200, kind: str = "text/html") -> Response:
+    return Response(status, text=text, headers={"content-type": kind})
 
 
-class Served:
-    """A site whose pages are texts; others are not found."""
+def crawled(pages: Mapping[str, Response | str]) -> dict[str, str]:
+    """What is exported of a site whose *pages* are these, and whose others are empty."""
 
-    def __init__(self, pages: dict[str, Any]) -> None:
-        self.pages, self.asked = pages, list[str]()
+    def get(path: str) -> Response:
+        found = pages.get(path, "")
+        return answered(found) if isinstance(found, str) else found
 
-    def page(self, path: str) -> Any:
-        self.asked.append(path)
-        found = self.pages.get(path, "")
-        return found if isinstance(found, Answer) else Answer(found)
-
-
-def crawled(pages: dict[str, Any]) -> dict[str, str]:
-    site: ExportedSite = Served(pages)  # type: ignore[assignment]
-    return {page.path: page.html for page in crawl_pages(site)}
+    return {page.path: page.html for page in crawl_pages(get)}
 
 
 def test_pages_are_followed_as_far_as_they_need_no_server() -> None:
@@ -129,10 +120,10 @@ def test_pages_are_followed_as_far_as_they_need_no_server() -> None:
 
 def test_an_exercise_on_no_list_opens_by_its_drawing_and_what_fails_is_told() -> None:
     found = crawled(
-        {"/": '<a href="/exercises/a/b">', "/exercises/a/b": Answer("", 307), "/exercises/a/b?seed=0": "drawn"}
+        {"/": '<a href="/exercises/a/b">', "/exercises/a/b": answered("", 307), "/exercises/a/b?seed=0": "drawn"}
     )
     assert found["/exercises/a/b"] == "drawn"
-    for answer in (Answer("", 500), Answer("x", 200, "text/plain"), Answer("", 404)):
+    for answer in (answered("", 500), answered("x", 200, "text/plain"), answered("", 404)):
         with pytest.raises(UnavailableError, match="/errata cannot be exported"):
             crawled({"/": '<a href="/errata">', "/errata": answer})
 

@@ -147,6 +147,12 @@ def test_the_decompressor_is_the_published_one() -> None:
     assert b"globalThis" in course.scripts()[1]["xz.js"]
 
 
+def test_what_others_wrote_comes_with_its_licenses(files: dict[str, bytes]) -> None:
+    text = files["course/LICENSES.txt"].decode()
+    assert text.startswith("Pyodide\n")
+    assert text.endswith((BROWSER / "vendor" / "LICENSES.txt").read_text("utf-8"))
+
+
 def test_a_script_says_its_sentences_in_the_language_of_the_page(files: dict[str, bytes]) -> None:
     (page,) = (name for name in files if name.endswith("/page.js"))
     (imported,) = re.findall(r'from "([^"]+say[^"]+)"', files[page].decode())

@@ -10,13 +10,13 @@ import pytest
 from sqlmodel import col, select
 
 from app.core.errors import AnswerError, AppError
-from app.course.kinds import Answer
+from app.course.kinds import Answer, Verdict
 from app.server.aside.fair_queue import Client
 from app.server.db.session import open_session
-from app.server.db.tables import AttemptRow
+from app.server.db.tables import Attempt, AttemptRow
 from app.server.metrics import verdicts
 from app.site import Site
-from app.site.grading.check import StoredVerdict, check
+from app.site.grading.check import check
 
 RING = "collectives/ring-all-reduce-time"
 
@@ -26,7 +26,7 @@ def stored(site: Site, learner: str) -> list[AttemptRow]:
         return list(session.exec(select(AttemptRow).where(AttemptRow.learner == learner).order_by(col(AttemptRow.id))))
 
 
-def ask(site: Site, answer: Answer, learner: str, exercise: str = RING, **more: object) -> StoredVerdict:
+def ask(site: Site, answer: Answer, learner: str, exercise: str = RING, **more: object) -> tuple[Verdict, Attempt]:
     asked = site.catalog.exercise(exercise)
     return asyncio.run(check(site, asked, 7, answer, learner, Client(learner), **more))  # type: ignore[arg-type]
 
@@ -40,7 +40,7 @@ def test_an_answer_is_stored_with_its_verdict_when_this_returns(site: Site) -> N
     assert isinstance(right, str)
     before = counted("numeric")
     ask(site, "1 us", "check-1", hints=2, revealed=True, seconds=3.5)
-    found = ask(site, right, "check-1")
+    verdict, attempt = ask(site, right, "check-1")
     wrong, correct = stored(site, "check-1")
     assert (wrong.correct, wrong.score, wrong.hints, wrong.revealed, wrong.seconds) == (False, 0, 2, True, 3.5)
     assert (correct.correct, correct.score, correct.hints, correct.revealed, correct.seconds) == (
@@ -52,7 +52,8 @@ def test_an_answer_is_stored_with_its_verdict_when_this_returns(site: Site) -> N
     )
     assert (correct.exercise, correct.seed, correct.answer, correct.mistake) == (RING, 7, right, None)
     assert correct.drawn == site.catalog.exercise(RING).draw(7).as_json
-    assert found.verdict.correct
+    assert verdict.correct
+    assert (attempt.learner, attempt.answer, attempt.correct) == ("check-1", right, True)
     assert [now - was for was, now in zip(before, counted("numeric"), strict=True)] == [1, 1, 0]
 
 

@@ -7,17 +7,8 @@ import pytest
 
 from app.core.errors import InputError
 from app.core.measurements.reports import CollectiveTest, SizeRow
-from app.labs.machines.machine import MachineFacts
 from app.labs.results.report import Report
-from app.site.labs.nccl_tests import (
-    SizePair,
-    borrow_run,
-    compare_sizes,
-    difference_text,
-    is_same_test,
-    latest_of_test,
-    nccl_tests_runs,
-)
+from app.site.labs.nccl_tests import SizePair, borrow_run, compare_sizes, difference_text, is_same_test, nccl_tests_runs
 from tests.each import each
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -102,29 +93,6 @@ def test_what_cannot_be_compared_is_refused(report: Report, says: str) -> None:
     with pytest.raises(InputError, match=says):
         compare_sizes(report, table())
     assert is_same_test(report, table()) == (says == "no size in common")
-
-
-@each(
-    ("changes", "hardware", "found"),
-    [
-        ({}, H100, True),
-        ({}, "8 x NVIDIA H100 80GB HBM3", True),
-        ({}, "H100", True),
-        ({}, "", True),
-        ({}, "NVIDIA B200", False),
-        ({"machine": MachineFacts(gpus=())}, H100, False),
-        ({"machine": MachineFacts(gpus=("NVIDIA B200", H100))}, H100, True),
-        ({"backend": "gloo"}, H100, False),
-        ({"ranks": 2}, H100, False),
-        ({"lab": "point-to-point"}, H100, False),
-    ],
-)
-def test_the_first_run_over_nccl_on_the_same_gpu_is_put_beside_a_test(
-    changes: dict[str, Any], hardware: str, found: bool
-) -> None:
-    first, second = (replace(lab_run(), id=name, **changes) for name in "ab")
-    run = latest_of_test(table(hardware=hardware), [first, second])
-    assert (run is first) if found else (run is None)
 
 
 def test_how_far_two_are_apart_is_told_in_figures_and_where_by_more_than_a_tenth() -> None:

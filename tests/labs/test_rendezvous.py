@@ -331,7 +331,8 @@ def test_an_emulated_link_needs_one_clock_and_others_do_not(
     folder, job = job_in(tmp_path / lab, lab)
     clocks = iter(("first", "second"))
     plain.setattr(rendezvous, "own_clock", lambda: next(clocks))
-    first = threading.Thread(target=shared_store, args=(folder, job, 0, 1))
+    served = list[object]()  # the store of rank 0, which serves the others for as long as it is there
+    first = threading.Thread(target=lambda: served.append(shared_store(folder, job, 0, 1)))
     first.start()
     wait_until((folder / "rendezvous").exists)
     wait_until(lambda: joined_store(folder, HANGS)[1].check(["the clock of rank 0"]))
@@ -342,3 +343,4 @@ def test_an_emulated_link_needs_one_clock_and_others_do_not(
     else:
         shared_store(folder, job, 1, 1)
     first.join()
+    assert len(served) == 1

@@ -56,7 +56,7 @@ def test_a_queue_has_places_for_those_that_wait_alone(queue: Queue) -> None:
     }  # fmt: skip
     assert found["17"].reason == "Resources, of|two"
     assert [found[number].is_waiting for number in ("15", "16", "18")] == [False, True, True]
-    assert [found[number].is_going for number in ("15", "16")] == [True, False]
+    assert [found[number].state for number in ("15", "16")] == ["RUNNING", "PENDING"]
 
 
 def test_a_job_that_waits_says_its_place_and_one_that_runs_its_number(queue: Queue, tmp_path: Path) -> None:

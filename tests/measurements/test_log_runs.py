@@ -335,3 +335,18 @@ def test_a_log_that_says_its_peak_needs_no_gpu_for_its_mfu(tmp_path: Path) -> No
 )
 def test_up_to_three_steps_far_apart_may_warm_up(values: list[float], warms: bool) -> None:
     assert is_warm_up(values) is warms
+
+
+def test_numbers_that_are_left_out_for_their_unit_are_named(tmp_path: Path) -> None:
+    def doubts(text: str) -> list[str]:
+        (log,) = read(tmp_path, text)
+        return [one for one in log.doubts if "unknown unit" in one]
+
+    lines = [titan(n, 10 * n) for n in range(1, 6)]
+    assert doubts("".join(lines)) == []
+    odd = "".join(line.replace("tps: 5,800", "tps: 5,800parsecs").replace("339.16", "339.16x") for line in lines)
+    assert doubts(odd) == [
+        "left out for an unknown unit right behind the number: "
+        "5,800parsecs (tokens per second per gpu), 339.16x (flops per second per gpu)"
+    ]
+    assert doubts("".join(lines) + odd.replace("step: ", "step: 1")) == [], "another line says it"

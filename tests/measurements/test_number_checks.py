@@ -16,7 +16,6 @@ from app.core.measurements.number_checks import (
     in_named_seconds,
     in_seconds,
     read_number,
-    unknown_units,
 )
 from tests.each import each
 
@@ -86,9 +85,3 @@ def test_the_highest_numbers_are_those_of_the_fastest_hardware() -> None:
     assert highest_bus_bandwidth(50e9) == 100e9
     assert highest_bus_bandwidth() == 2 * 900e9  # NVLink 5, one way
     assert highest_peak() == 15e15  # NVFP4 of a B300, dense
-
-
-def test_numbers_that_are_left_out_are_named() -> None:
-    assert unknown_units({}) == ""
-    says = "left out for an unknown unit right behind the number: 3 h (step time), 9 x (loss)"
-    assert unknown_units({"step_time": "3 h", "loss": "9 x"}) == says
