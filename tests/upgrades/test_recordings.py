@@ -19,7 +19,8 @@ from tests.upgrades.recordings import Recording, recordings
 from tests.upgrades.standings import by_content, solved_by, solved_in
 
 pytestmark = pytest.mark.slow(20)
-WITHOUT_EFFECT = ("WALLCLOCK_PICTURES_ALLOWED",)  # settings of earlier versions that are read, and no more
+# Settings of earlier versions that are read, and no more.
+WITHOUT_EFFECT = ("WALLCLOCK_PICTURES_ALLOWED", "WALLCLOCK_TRUSTED_USER_HEADER")
 every = pytest.mark.parametrize("recording", recordings(), ids=lambda one: one.name)
 
 

@@ -17,7 +17,7 @@ from app.server.config.visits import VisitSettings, path_prefix, prefix_of, publ
 
 _PREFIX = "WALLCLOCK_"
 # Read by the tests; of earlier versions, and without effect.
-_OTHERS = {"WALLCLOCK_CHROMIUM", "WALLCLOCK_PICTURES_ALLOWED"}
+_OTHERS = {"WALLCLOCK_CHROMIUM", "WALLCLOCK_PICTURES_ALLOWED", "WALLCLOCK_TRUSTED_USER_HEADER"}
 _SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
 _CONSENT = re.compile(r"[a-z0-9][a-z0-9-]*@[0-9a-f]{32}")
