@@ -71,8 +71,10 @@ class ArgumentKind:
     def _own(self) -> Iterator[Argument]:
         if self.kind in _NO_NUMBERS or self.many == "rows" or not self.kind:
             if self.many == "list" and self.kind:
-                held = [one for value in self.given if isinstance(value, list) for one in value]
-                yield from _shapes([one for place, one in enumerate(held) if one not in held[:place]])
+                held: list[Scalar | Rows] = []
+                for value in self.given:
+                    held += [one for one in (value if isinstance(value, list) else []) if one not in held]
+                yield from _shapes(held)
             return
         if self.many:
             own = [one for one in _NUMBERS[self.kind] if self.kind not in _MEASURED or one == 0 or _is_moderate(one)]
