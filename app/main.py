@@ -98,8 +98,7 @@ def create_app(
 ) -> FastAPI:
     """The application for *settings*, by default those of the environment.
 
-    If *framed*, its pages may be shown in frames of its own pages. *parts* are by default all that are
-    installed.
+    If *framed*, its pages may be shown in frames of its own pages. *parts* are by default all that are installed.
 
     Raises:
         ContentError: an exercise file is not valid.

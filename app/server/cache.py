@@ -1,10 +1,9 @@
 """Values in files of the cache folder, so that what has not changed is not computed again.
 
-A file holds one value and the key that it belongs to: a digest of the code and of everything that
-the value was computed from. One with another key is not read, one that is damaged is ignored, and
-all of them may be deleted at any time. A value is a pickle, which could run code: as with the native
-code of the sandbox beside it, nothing is loaded that another user could have written, and only
-classes of Wallclock and plain ones of libraries are created.
+A file holds one value and the key that it belongs to: a digest of the code and of everything that the value was
+computed from. One with another key is not read, one that is damaged is ignored, and all of them may be deleted at any
+time. A value is a pickle, which could run code: as with the native code of the sandbox beside it, nothing is loaded
+that another user could have written, and only classes of Wallclock and plain ones of libraries are created.
 """
 
 import hashlib

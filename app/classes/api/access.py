@@ -88,8 +88,7 @@ def persons_called(session: Session, class_id: int, texts: Iterable[str]) -> fro
     """The numbers of the members whom *texts* name, each by the id of another system or by number.
 
     Raises:
-        InputError: nobody in the class is called so, and the message offers the closest; or several
-            members are.
+        InputError: nobody in the class is called so, and the message offers the closest; or several members are.
     """
     members = members_of(session, class_id)
     ids = Counter(one.outside_id for one in members if one.outside_id)

@@ -1,10 +1,9 @@
 """Requests to services whose addresses others give: a provider's keys, a platform's grades.
 
-An address may name a host inside our network, redirect to one, answer slowly or without end. So
-the host is resolved once, every address of it must be public, and the connection goes to the
-address that was checked, while the certificate is checked against the name. Nothing is shared
-between two requests: neither cookies nor connections, since a connection to an address that two
-hosts share has been checked for one of them only.
+An address may name a host inside our network, redirect to one, answer slowly or without end. So the host is resolved
+once, every address of it must be public, and the connection goes to the address that was checked, while the certificate
+is checked against the name. Nothing is shared between two requests: neither cookies nor connections, since a connection
+to an address that two hosts share has been checked for one of them only.
 """
 
 import asyncio
@@ -81,8 +80,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 class Outgoing:
     """Sends requests to other services: https, no redirects, no proxies, bounded size and time.
 
-    Only *private* hosts, as `localhost` or `idp.campus.example:8443`, may have private addresses
-    and use http.
+    Only *private* hosts, as `localhost` or `idp.campus.example:8443`, may have private addresses and use http.
     """
 
     def __init__(

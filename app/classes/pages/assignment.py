@@ -402,9 +402,8 @@ class AssignmentCard:
 class ClassPage:
     """A class, as those see it who teach it.
 
-    *code_is_missing*: only this browser is signed in as its teacher, and no code lets
-    another one in. *has_groups*: some may have dates of their own. *ties* are the courses of learning
-    platforms that it is.
+    *code_is_missing*: only this browser is signed in as its teacher, and no code lets another one in. *has_groups*:
+    some may have dates of their own. *ties* are the courses of learning platforms that it is.
     """
 
     link: JoinLink

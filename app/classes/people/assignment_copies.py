@@ -167,9 +167,8 @@ MOST_WEEKS = 1_000
 class AssignmentCopy:
     """A copy to be made of *source*.
 
-    *groups* have their dates moved as well. *gone* are exercises that the course does not have
-    anymore: they are left out, and a pool draws no more than it then has. *notes* say what was
-    decided where clocks are changed.
+    *groups* have their dates moved as well. *gone* are exercises that the course does not have anymore: they are left
+    out, and a pool draws no more than it then has. *notes* say what was decided where clocks are changed.
     """
 
     source: Assignment

@@ -121,9 +121,8 @@ def grades_file(
 ) -> str:
     """The points of *members* as a CSV file in a *form*, with sums in ours.
 
-    With the columns of a class, if it is known how many of the *lowest* assignments are left out. Canvas and Moodle
-    add up by themselves. They find students by id, and one line without stops the import of all others: see
-    `is_taken`.
+    With the columns of a class, if it is known how many of the *lowest* assignments are left out. Canvas and Moodle add
+    up by themselves. They find students by id, and one line without stops the import of all others: see `is_taken`.
     """
     own = form in _OWN_FORMS
     titles, identity = _WRITTEN[form]

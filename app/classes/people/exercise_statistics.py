@@ -21,11 +21,10 @@ _DIGITS = 9  # after the point, of a difference of points: sums in other orders 
 class ExerciseStatistics:
     """How the students of a class did with an exercise of an assignment.
 
-    *students* is how many have answered. Of those, *first_try* is the share whose first answer was
-    right, *answers* the mean number of answers, *solved* the share with a right answer, and *share*
-    the mean share of the points. *discrimination* is the correlation of these shares with the points
-    in the other exercises of the assignment, from -1 to 1; None: too few students, or no difference
-    among them.
+    *students* is how many have answered. Of those, *first_try* is the share whose first answer was right, *answers* the
+    mean number of answers, *solved* the share with a right answer, and *share* the mean share of the points.
+    *discrimination* is the correlation of these shares with the points in the other exercises of the assignment, from
+    -1 to 1; None: too few students, or no difference among them.
 
         r = cov(x, y) / sqrt(var(x) var(y)), with y the points without those of the exercise
 

@@ -197,8 +197,7 @@ def is_own_browser(session: Session, browser: str) -> bool:
 def speaks_for(session: Session, person: SignedIn) -> bool:
     """Whether a browser is that of the person, and not of someone who knows a code of theirs.
 
-    Those who sign in by themselves do so; by an account that nobody else can have connected, if
-    they have one.
+    Those who sign in by themselves do so; by an account that nobody else can have connected, if they have one.
     """
     rows = session.exec(select(IdentityRow).where(IdentityRow.person == person.person)).all()
     here = identity_of_browser(session, person.browser)

@@ -73,11 +73,10 @@ Rule = NumberRule | ChoiceRule | SwitchRule
 class Policy:
     """The rules of an assignment, with its dates for everyone.
 
-    *late* is the share of the points lost per day begun after *due*; *grace* seconds cost
-    nothing, and after *closes* nothing counts, nor after the class was *archived*. *attempts* is
-    the number of answers that count (0: all). If *hints* cost, each takes *hint_cost* of the
-    points. *solution* says when the worked solution may be seen. With a *sitting* of more than 0
-    minutes it is an exam: a person starts it, and has that long.
+    *late* is the share of the points lost per day begun after *due*; *grace* seconds cost nothing, and after *closes*
+    nothing counts, nor after the class was *archived*. *attempts* is the number of answers that count (0: all). If
+    *hints* cost, each takes *hint_cost* of the points. *solution* says when the worked solution may be seen. With a
+    *sitting* of more than 0 minutes it is an exam: a person starts it, and has that long.
 
     A rule is added here alone: forms, JSON, what is stored, and the list of what someone else has changed are
     made of these fields.

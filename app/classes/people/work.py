@@ -114,9 +114,8 @@ _Given = Mapping[tuple[str, str], Sequence[tuple[int, datetime]]]
 class StudentWork:
     """An exercise of an assignment, as it is for a student now.
 
-    Answers to the drawing of *seed* count; None: to any. *tries* of them were given while they
-    counted, if the policy limits them. *released* is when solutions, and points that are hidden,
-    may be shown.
+    Answers to the drawing of *seed* count; None: to any. *tries* of them were given while they counted, if the policy
+    limits them. *released* is when solutions, and points that are hidden, may be shown.
     """
 
     assignment: Assignment

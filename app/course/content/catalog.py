@@ -85,10 +85,9 @@ class Topic:
 class Catalog:
     """All chapters and exercises, in order.
 
-    The *topics* are listed. Those that are *hidden* are not, but their addresses still open, and
-    so does what learners did in them. *images* have the address /images/NAME; *front* are the
-    heading and the Markdown of a front page that a course pack brings; *translations* has what is
-    translated to each language.
+    The *topics* are listed. Those that are *hidden* are not, but their addresses still open, and so does what learners
+    did in them. *images* have the address /images/NAME; *front* are the heading and the Markdown of a front page that a
+    course pack brings; *translations* has what is translated to each language.
     """
 
     topics: tuple[Topic, ...]

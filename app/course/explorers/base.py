@@ -125,10 +125,9 @@ def _none(values: Values) -> Iterable[tuple[float, str]]:
 class ExplainedMistakes:
     """Wrong predictions whose cause is known.
 
-    *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
-    wrong answers have the same causes; *given* is what it is given, by its own names and in base
-    units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
-    say of each.
+    *exercise* asks for the same number (for one of several, its name is in *answer*), so that its wrong answers have
+    the same causes; *given* is what it is given, by its own names and in base units: the controls, if they bear the
+    same names. *others* are more wrong numbers, with what to say of each.
     """
 
     exercise: str = ""
@@ -141,10 +140,9 @@ class ExplainedMistakes:
 class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
 
-    *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
-    empty; *asks* is the question without the initial values. If it *compares*, a state is shown
-    beside the one before it. *part_of* is the explorer whose page shows it, as chapters show it by
-    itself; empty: it has one of its own.
+    *question* asks for a prediction first. *predicts* is the label of the fact to predict, or empty; *asks* is the
+    question without the initial values. If it *compares*, a state is shown beside the one before it. *part_of* is the
+    explorer whose page shows it, as chapters show it by itself; empty: it has one of its own.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.

@@ -63,9 +63,8 @@ def nearest_mistake(value: float, bands: Iterable[MistakeBand[T]], step: float) 
 def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: bool = False) -> str:
     """Feedback on an answer that is *ratio* times the right one; empty if that is not common.
 
-    *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
-    the exercise, and a mistake is only named when the figures match closely. Where the question
-    *has_eight*, a factor of 8 is left to it.
+    *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of the exercise, and a
+    mistake is only named when the figures match closely. Where the question *has_eight*, a factor of 8 is left to it.
     """
     closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
     for _, factor, says in _binary(scale):

@@ -1,8 +1,7 @@
 """Work beside the event loop: in threads, by turns, on the account of who asked for it.
 
-The door opens an account for each request. What takes long is called with `aside`: it waits for a
-seat, of which a payer has at most one while there are others to serve, and its processor time is
-added to the account.
+The door opens an account for each request. What takes long is called with `aside`: it waits for a seat, of which a
+payer has at most one while there are others to serve, and its processor time is added to the account.
 """
 
 import asyncio

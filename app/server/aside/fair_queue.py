@@ -1,12 +1,11 @@
 """A fair queue for the worker slots of the sandbox: which run goes next.
 
-Scheduling is a multilevel feedback queue in two levels. Every program first gets a short time
-slice; only one that does not finish in it is run again, for as long as it may take, at the lower
-level. Short runs go before long ones, and a quarter of the slots is reserved for them, so that
-fifty visitors who send endless loops share the rest and starve nobody: a program that finishes
-soon finds a slot at once, no matter who sends it. Within a level, the client that used the least
-processor time lately goes first, and among equals the one that has waited longest. A client has at
-most one run in flight.
+Scheduling is a multilevel feedback queue in two levels. Every program first gets a short time slice; only one that does
+not finish in it is run again, for as long as it may take, at the lower level. Short runs go before long ones, and a
+quarter of the slots is reserved for them, so that fifty visitors who send endless loops share the rest and starve
+nobody: a program that finishes soon finds a slot at once, no matter who sends it. Within a level, the client that used
+the least processor time lately goes first, and among equals the one that has waited longest. A client has at most one
+run in flight.
 
 Some clients are shared by many people or requests: the visitors of one address who come without a
 cookie, and the requests of one grader's token. A shared client is scheduled like one learner, so

@@ -45,8 +45,7 @@ class QueueFullError(UnavailableError):
 def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] = ()) -> None:
     """Put *row* at the end of the queue, which holds up to *most* rows.
 
-    *nearby* are the names of runs from the same network address, which together may take half of
-    the queue.
+    *nearby* are the names of runs from the same network address, which together may take half of the queue.
 
     Raises:
         QueueFullError: the queue is full, or has too many runs of the same learner or address.

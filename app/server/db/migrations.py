@@ -147,8 +147,7 @@ def migrate(database: str) -> None:
     A SQLite database with rows is copied first, to a file beside it.
 
     Raises:
-        UnavailableError: it belongs to a newer version or another program, or cannot be changed or
-            copied.
+        UnavailableError: it belongs to a newer version or another program, or cannot be changed or copied.
     """
     if not _is_current(database):
         upgrade(database, copied=True)

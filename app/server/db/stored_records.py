@@ -107,8 +107,7 @@ class StoredRecords:
     def efforts(self) -> Mapping[str, Effort]:
         """The effort of the learner on each exercise, by id.
 
-        The time is that of the last answer on each drawing's page, if the page recorded when it was
-        opened.
+        The time is that of the last answer on each drawing's page, if the page recorded when it was opened.
         """
         statement = (
             columns(

@@ -1,8 +1,7 @@
 """The stored rows and their tables.
 
-`Attempt` and `Reveal` are validated when they are created (a `ValueError` says what is wrong) and
-frozen from then on; the classes that end in Row are their tables. The split is needed because
-SQLModel does not validate table classes.
+`Attempt` and `Reveal` are validated when they are created (a `ValueError` says what is wrong) and frozen from then on;
+the classes that end in Row are their tables. The split is needed because SQLModel does not validate table classes.
 """
 
 import json

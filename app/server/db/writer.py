@@ -1,8 +1,7 @@
 """Durable writes by group commit: when `put` returns, the row is on the disk.
 
-One thread writes. While it commits, arriving rows gather in a batch, and the next commit stores the
-whole batch. A commit costs about the same for one row as for a hundred, so throughput grows with
-the number of callers that wait.
+One thread writes. While it commits, arriving rows gather in a batch, and the next commit stores the whole batch. A
+commit costs about the same for one row as for a hundred, so throughput grows with the number of callers that wait.
 """
 
 import asyncio

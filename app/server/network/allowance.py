@@ -36,9 +36,8 @@ _DIGESTS = 20_000  # names whose digest is remembered
 class BucketTable:
     """For each bucket, the time at which it is full again.
 
-    Its size is fixed. A bucket that finds all of its places taken replaces the one in them that is
-    full soonest. Every change is made under a lock on a part of the file, which the kernel
-    releases if the process is killed.
+    Its size is fixed. A bucket that finds all of its places taken replaces the one in them that is full soonest. Every
+    change is made under a lock on a part of the file, which the kernel releases if the process is killed.
     """
 
     def __init__(self, file: Path | None = None) -> None:

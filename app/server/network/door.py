@@ -34,8 +34,7 @@ _FORM = 512 << 10  # bytes of a form in which characters are encoded
 class LimitedBody:
     """The messages of a request, of whose body at most *limit* bytes are read.
 
-    A *file* may have any content; a form is refused if it has the character NUL, or if it would
-    take long to decode.
+    A *file* may have any content; a form is refused if it has the character NUL, or if it would take long to decode.
     """
 
     def __init__(self, scope: Scope, receive: Receive, limit: int, *, file: bool) -> None:
@@ -113,10 +112,9 @@ _SAID = 200  # characters of a fault in the line of the log that names it
 class Rules:
     """The settings of the middleware; *framed*: pages may be in frames of our own pages.
 
-    No browser and no proxy stores what is at a *private* path: the next one at the computer may be
-    another person.
-    *files* are the paths that take a file of any content, with the maximum bytes of their bodies;
-    in them, * stands for a number.
+    No browser and no proxy stores what is at a *private* path: the next one at the computer may be another person.
+    *files* are the paths that take a file of any content, with the maximum bytes of their bodies; in them, * stands for
+    a number.
     """
 
     owns: Callable[[str], object]  # true or a match: whether a path is for programs, not people

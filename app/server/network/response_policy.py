@@ -1,9 +1,8 @@
 """What one response may do beyond this site: go to another host, be framed by it, post to it.
 
-It may also reach the window that opened it. Every response forbids all of this (see `door`). A
-handler that needs one of them says so here, for an address that it has checked itself: never for
-one that a visitor has merely sent. Whatever the address is, nothing but an origin gets into the
-Content-Security-Policy.
+It may also reach the window that opened it. Every response forbids all of this (see `door`). A handler that needs one
+of them says so here, for an address that it has checked itself: never for one that a visitor has merely sent. Whatever
+the address is, nothing but an origin gets into the Content-Security-Policy.
 """
 
 import re

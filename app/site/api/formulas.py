@@ -27,8 +27,7 @@ _EXAMPLE = {"size": "2 GB", "ranks": 8, "bandwidth": "50 GB/s"}
 class FormulaArgument(BaseModel):
     """An argument: a number in *unit* (or text with another unit), or one of *choices*.
 
-    If it has neither, it is the name of a preset, such as "Llama-3.1-405B"; if *many* is true, it
-    is a list.
+    If it has neither, it is the name of a preset, such as "Llama-3.1-405B"; if *many* is true, it is a list.
     """
 
     name: str

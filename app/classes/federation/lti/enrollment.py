@@ -364,10 +364,9 @@ def _fit_name(value: object) -> str:
 class RoleChange:
     """A person of the course, and the role that they will have; none: they leave.
 
-    The *name* is empty if neither the class nor the platform knows it. With *by_id*, a member was
-    found by the id in other systems, and the platform signs them in from now on; they may be *known*
-    to it from before, and are one with that person then. *new_name* and
-    *new_id* are what the platform calls a member whom the class calls otherwise.
+    The *name* is empty if neither the class nor the platform knows it. With *by_id*, a member was found by the id in
+    other systems, and the platform signs them in from now on; they may be *known* to it from before, and are one with
+    that person then. *new_name* and *new_id* are what the platform calls a member whom the class calls otherwise.
     """
 
     subject: str

@@ -52,11 +52,10 @@ _LANGUAGES = tuple((code, tag(code), name) for code, name in LANGUAGES.items())
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
-    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
-    and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
-    signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
-    *address*: the *path* of the page and its query. *shared*: the address of what is shown, with its state.
-    *has_classes*: whether one can sign in.
+    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new and comes from
+    elsewhere, as by a shared link. *person*: how the menu calls the one who is signed in; empty if nobody is. *origin*:
+    the public URL of the site, with its path *prefix*. *address*: the *path* of the page and its query. *shared*: the
+    address of what is shown, with its state. *has_classes*: whether one can sign in.
     """
 
     title: str

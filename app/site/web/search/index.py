@@ -197,8 +197,7 @@ class SearchEntry:
 class SearchResults:
     """The entries of a query, the best ones first.
 
-    *instead* is the query that was answered, if words in it were misspelled; *partly*: no entry
-    has all of its words.
+    *instead* is the query that was answered, if words in it were misspelled; *partly*: no entry has all of its words.
     """
 
     entries: tuple[SearchEntry, ...]

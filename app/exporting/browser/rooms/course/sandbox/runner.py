@@ -1,7 +1,6 @@
 """In place of the way into a server's sandbox, in a browser: a worker runs the program.
 
-The program is on its author's own machine; the worker is there so that an endless loop can be
-stopped.
+The program is on its author's own machine; the worker is there so that an endless loop can be stopped.
 """
 
 import json
