@@ -12,7 +12,6 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import chain
-from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -81,7 +80,7 @@ def create_site(settings: Settings, parts: Sequence[SitePart] | None = None) -> 
         runner=Runner(settings),
         labs=labs,
         secret=secret,
-        allowances=Allowances.of(settings, _shared_allowances()),
+        allowances=Allowances.of(settings, metrics.folder() / "allowances" if metrics.is_shared() else None),
         tokens=Tokens(engine),
         histories=BatchedLookup(partial(histories, engine), outage),
         members=makers[0](settings, engine, secret) if makers else Members(),
@@ -190,11 +189,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
 
 def _all(parts: Sequence[SitePart] | None) -> Sequence[SitePart]:
     return installed_parts() if parts is None else parts
-
-
-def _shared_allowances() -> Path | None:
-    """The file of the allowances that several processes of one server have in common."""
-    return metrics.folder() / "allowances" if metrics.is_shared() else None
 
 
 def _budget(site: Site, parts: Sequence[SitePart]) -> Budget:

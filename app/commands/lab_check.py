@@ -180,7 +180,7 @@ def compare_nodes(checks: Sequence[NodeCheck]) -> NodeComparison:
         if (median := statistics.median(value for _, value in values))
         for limit in [_limit([value / median for _, value in values], unit)]
         for node, value in values
-        if _slowness(value / median, unit) > limit
+        if (value / median - 1) * (1 if unit in _TIMES else -1) > limit
     ]
     return NodeComparison(tuple(checks), tuple(found))
 
@@ -189,11 +189,6 @@ def _limit(shares: Sequence[float], unit: str) -> float:
     """How much slower than the median a node may be, where all have these *shares* of it."""
     deviation = _OF_MEDIAN * statistics.median(abs(one - 1) for one in shares)
     return max(_USUAL.get(unit, _OTHERWISE), _DEVIATIONS * deviation)
-
-
-def _slowness(share: float, unit: str) -> float:
-    """How much slower than the median it is to have that *share* of it; negative if it is faster."""
-    return share - 1 if unit in _TIMES else 1 - share
 
 
 ALL = "all"
@@ -375,8 +370,10 @@ def node_rows(found: NodeComparison) -> Sequence[Sequence[str]]:
     for check in found.checks:
         taken = {one.number: _MARKS[one.verdict] for one in check.report.steps} if check.report else {}
         off, numbers = {one.name: one.share for one in found.outliers if one.node == check.node}, check.numbers
-        cells = (_finding_number(numbers[name], off.get(name)) if name in numbers else "" for name in names)
-        rows.append([check.node, str(int(found.health(check))), *(taken.get(number, "") for number in steps), *cells])
+        cells = {name: show_in(one.value or 0.0, scale_of(one.unit), 3) for name, one in numbers.items()}
+        cells |= {name: f"{cells[name]} ({share:+.1%})" for name, share in off.items() if name in cells}
+        marks = [taken.get(number, "") for number in steps]
+        rows.append([check.node, str(int(found.health(check))), *marks, *(cells.get(name, "") for name in names)])
     return rows
 
 
@@ -411,8 +408,3 @@ def _outlier_words(one: NodeOutlier) -> str:
     scale, side = scale_of(one.unit), "below" if one.share < 0 else "above"
     median = show_in(one.median, scale, 3)
     return f"{one.name}: {show_in(one.value, scale, 3)}, {abs(one.share):.1%} {side} the median of {median}"
-
-
-def _finding_number(finding: CheckFinding, share: float | None) -> str:
-    shown = show_in(finding.value or 0.0, scale_of(finding.unit), 3)
-    return shown if share is None else f"{shown} ({share:+.1%})"

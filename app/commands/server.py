@@ -51,7 +51,8 @@ def serve(arguments: Namespace) -> int:
     in_this_process = arguments.workers == 1 and not arguments.reload
     app = create_app(site=site) if in_this_process else _FACTORY
     if arguments.workers > 1:
-        _share(settings, arguments.workers)
+        slots = math.ceil(slots_of(settings) / arguments.workers)  # programs at the same time, of each process
+        os.environ[_SLOTS] = str(slots)
     path = Path(arguments.uds) if arguments.uds else settings.uds
     patience = _ORPHANS if arguments.workers > 1 else 0
     with cleaned_up() as stack:
@@ -107,12 +108,6 @@ def worker() -> FastAPI:
     calm_collector()
     prepare(configured_state, predict_lines)
     return app
-
-
-def _share(settings: Settings, processes: int) -> None:
-    """Divide the programs that may run at the same time among the *processes*."""
-    each = math.ceil(slots_of(settings) / processes)
-    os.environ[_SLOTS] = str(each)
 
 
 def _configuration(app: FastAPI | str, arguments: Namespace, settings: Settings, port: int) -> uvicorn.Config:

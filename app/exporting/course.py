@@ -167,7 +167,8 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     files["course/manifest.webmanifest"] = web_manifest()
     near = partial(as_file, pages=paths, core=core, scripts=folder)
     html = {f"{page.path}/index.html".lstrip("/"): near(page) for page in pages}
-    together = _together(html)
+    found = {name.removesuffix("index.html") or "./": text for name, text in sorted(html.items())}
+    together = _packed(json.dumps(found, ensure_ascii=False).encode())  # what pages have in common is sent once
     bundle = f"course/pages.{digest(together)}.bin"
     names = list(files)
     files |= {name: text.encode() for name, text in html.items()}
@@ -235,12 +236,6 @@ def _course_contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple
         templates().compile_templates(folder, zip=None, ignore_errors=False)
         for path in sorted(Path(folder).iterdir()):
             yield f"templates/{path.name}", path.read_bytes()  # compiled: a browser need not parse them
-
-
-def _together(html: Mapping[str, str]) -> bytes:
-    """Every page in one file: what pages have in common is sent once."""
-    found = {name.removesuffix("index.html") or "./": text for name, text in sorted(html.items())}
-    return _packed(json.dumps(found, ensure_ascii=False).encode())
 
 
 def _packed(content: bytes, more: int = 0) -> bytes:

@@ -200,6 +200,10 @@ def _editor_page(
     changed: bool = False,
 ) -> AssignmentEditorPage:
     catalog, new = visit.site.catalog, f"{visit.class_href}/assignments/new"
+    begun = 0
+    if stored:
+        members = members_of(visit.session, visit.class_id)
+        begun = turnouts(visit.session, visit.site.secret, [stored], members)[stored.id].begun
     return AssignmentEditorPage(
         heading=stored.title if stored else translate("New assignment"),
         action=f"/assignments/{stored.id}/edit" if stored else new,
@@ -211,14 +215,9 @@ def _editor_page(
         paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
         notes=notes,
         stored=stored is not None,
-        begun=_begun(visit, stored) if stored else 0,
+        begun=begun,
         changed=changed,
     )
-
-
-def _begun(visit: ClassVisit, stored: Assignment) -> int:
-    members = members_of(visit.session, visit.class_id)
-    return turnouts(visit.session, visit.site.secret, [stored], members)[stored.id].begun
 
 
 _grade_rule_router = ClassRouter("/classes/{class_id:int}/grades/rule", "Grades")

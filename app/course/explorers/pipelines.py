@@ -110,16 +110,13 @@ def _schedules(values: Values) -> ExplorerOutput:
             KeyFigure.share(named(noted("bubble over the ideal")), played.bubble_ratio),
             KeyFigure.plain(named(noted("held at most")), max(played.in_flight)),
         ]
-    timelines = tuple(
-        replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs
-    )
+    followed = values.word("follow")
+    timelines = []
+    for _, played, _ in runs:
+        count = played.schedule.microbatches
+        traced = {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(followed, "")
+        timelines.append(replace(schedule_timeline(played, until), end=end, traced=traced))
     return ExplorerOutput(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
-
-
-def _followed(played: pipeline.SimulatedSchedule, values: Values) -> str:
-    """The label of the highlighted micro-batch."""
-    count = played.schedule.microbatches
-    return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
 
 
 def _held(name: str, played: pipeline.SimulatedSchedule) -> Plot:

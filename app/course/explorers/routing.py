@@ -115,7 +115,8 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
         ):
             if count:
                 top = foot - (below + count) * scale
-                rects.append(_box(x, top, width, count * scale, tone, says))
+                sizes = (round(size, 2) for size in (x, top, width, count * scale))
+                rects.append(Rect(*sizes, color=tone, label="", says=says, fills=tone is not Tone.IDLE))
         if step > _ROOMY:
             words.append(Words(x + width / 2, foot + 16, str(expert), anchor="middle", quiet=True))
     brim = round(foot - capacity * scale, 2)
@@ -124,11 +125,6 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
     words.append(Words(right, foot + 33, translate("expert"), anchor="end", quiet=True))
     line = Arrow(0, brim, right, brim, color=Color.GRAY, head=False, dashed=True)
     return Sheet(height=foot + 40, rects=tuple(rects), arrows=(line,), words=tuple(words))
-
-
-def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str) -> Rect:
-    sizes = (round(size, 2) for size in (x, y, width, height))
-    return Rect(*sizes, color=tone, label="", says=says, fills=tone is not Tone.IDLE)
 
 
 def _chosen_experts(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:

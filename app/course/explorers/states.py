@@ -88,7 +88,8 @@ class StateOfRecords:
 def state_of_records(model: ModelShape, cluster: Cluster, layout: Layout) -> StateOfRecords | None:
     """The state that shows the records; None if the explorer has no such model or GPU."""
     gpu = next((name for name in _options("gpu") if GPUS[name] == cluster.gpu), "")
-    name = _name_of(model)
+    same = [name for name in _options("model") if not any(_differences(model, MODELS[name]))]
+    name = model.name if model.name in same else next(iter(same), "")
     if not gpu or not name:
         return None
     state = {
@@ -106,12 +107,6 @@ def state_of_records(model: ModelShape, cluster: Cluster, layout: Layout) -> Sta
     given = replace(cluster, gpus=layout.gpus)
     differs = (*_differences(given, placed.cluster), *_differences(layout, placed.layout))
     return StateOfRecords(state, differs)
-
-
-def _name_of(model: ModelShape) -> str:
-    """The name of the model in the explorer; empty if it has none of that shape."""
-    same = [name for name in _options("model") if not any(_differences(model, MODELS[name]))]
-    return model.name if model.name in same else next(iter(same), "")
 
 
 def _options(name: str) -> tuple[str, ...]:

@@ -197,10 +197,10 @@ class Expression(base.Base):
     def question(self, seed: int) -> ExpressionQuestion:
         """The symbols, and the unit of the result."""
         drawn = self.draw(seed)
-        rows = (
-            SymbolRow(name, self.fill(symbol.says, drawn), _unit_of(symbol.ends[0]))
-            for name, symbol in self.symbols.items()
-        )
+        rows = []
+        for name, symbol in self.symbols.items():
+            unit = unit_of(symbol.ends[0].dimension)
+            rows.append(SymbolRow(name, self.fill(symbol.says, drawn), unit.symbol if unit else ""))
         return ExpressionQuestion(tuple(rows), self.unit)
 
     def right_answer(self, seed: int) -> base.Answer:
@@ -381,8 +381,3 @@ class Expression(base.Base):
             return
         if not same_values(values, right):
             yield base.Finding(("reference",), "does not equal the answer")
-
-
-def _unit_of(quantity: Quantity) -> str:
-    unit = unit_of(quantity.dimension)
-    return unit.symbol if unit else ""

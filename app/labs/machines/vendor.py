@@ -214,7 +214,8 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
             process.communicate(timeout=_LAST)
         return Output("", f"{name} did not answer within {seconds:g} s")
     if process.returncode:
-        return Output("", f"{name} failed: {_first_line(text) or process.returncode}", text)
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")[:200]
+        return Output("", f"{name} failed: {first or process.returncode}", text)
     return Output(text)
 
 
@@ -227,7 +228,3 @@ def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
             yield uuid, found
         elif instance := _INSTANCE.match(line):
             found[instance["uuid"]] = instance["profile"]
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:200]

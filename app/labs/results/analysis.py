@@ -323,7 +323,8 @@ _HALVES = 40  # of a size, until one fits
 def refuse_too_long(job: LabJob) -> None:
     """Refuse *job* if even its fewest calls exceed its time limit; the message says what fits."""
     varied = next((name for name, one in job.lab.parameters.items() if one.several), "")
-    values = _varied_values(job, varied)
+    given = job.values[varied] if varied else 0.0
+    values = [float(one) for one in given] if isinstance(given, tuple) else [0.0]
     least = [place_seconds(job, varied, value) for value in values]
     limit = job.lab.seconds
     if sum(least) <= limit:
@@ -362,11 +363,6 @@ def _formula_seconds(lab: Lab, name: str, names: Mapping[str, Quantity], job: La
     except ExpressionError:  # it goes by what the run measures
         return 0.0
     return found if found and 0 < found < math.inf else 0.0
-
-
-def _varied_values(job: LabJob, varied: str) -> Sequence[float]:
-    values = job.values[varied] if varied else 0.0
-    return [float(one) for one in values] if isinstance(values, tuple) else [0.0]
 
 
 def _fitting_values(job: LabJob, varied: str, values: Sequence[float], least: Sequence[float]) -> str:

@@ -490,7 +490,9 @@ def _change(session: Session, platform: Platform, member: Member, change: RoleCh
 def _steps(session: Session, platform: Platform, class_id: int, people: Sequence[Participant]) -> Sequence[_Step]:
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
-    known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
+    ours = select(IdentityRow).where(IdentityRow.issuer == platform.identities).order_by(col(IdentityRow.subject))
+    known = {row.subject: row.person for row in session.exec(ours)}
+    pseudonyms = class_with(session, class_id).pseudonyms
     rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
     launched = {row.person: Role.read(row.launched) for row in session.exec(rows)}
     steps, seen = [], set[int]()
@@ -539,9 +541,3 @@ def _difference(
     named = one.name if one.name != member.name and not pseudonyms else ""
     called = one.outside_id if one.outside_id != member.outside_id else ""
     return RoleChange(one.subject, member.name, member.role, after, by_id, named, called)
-
-
-def _known(session: Session, platform: Platform) -> Mapping[str, int]:
-    """The persons of a platform, by how it calls them."""
-    rows = select(IdentityRow).where(IdentityRow.issuer == platform.identities).order_by(col(IdentityRow.subject))
-    return {row.subject: row.person for row in session.exec(rows)}

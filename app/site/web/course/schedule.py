@@ -62,18 +62,15 @@ def measures_table(machine: TargetMachine, rows: Sequence[NamedMeasures]) -> tup
     columns = [(translate("Time, in units"), [_whole(one.time) for one in rows])]
     if machine.work:
         label = translate("Bubble: share of time without new work")
-        columns.append((label, [_bubble(machine, one.time) for one in rows]))
+        # Of the time of all ranks, what no needed pass fills; repeated passes are not needed.
+        idle = [max(0.0, 1 - machine.work / (machine.ranks * one.time)) if one.time else 0.0 for one in rows]
+        columns.append((label, [show_in(share, scale_of("%"), 3) for share in idle]))
     if machine.size:
         columns.append((translate("Memory of the fullest rank, in units"), [_whole(one.memory) for one in rows]))
     if set(machine.cost) - COMPUTE:
         columns.append((translate("Sends of all ranks"), [_whole(one.sends) for one in rows]))
     names = (translate("Schedule"), *(row.name for row in rows))
     return tuple(zip(names, *((label, *texts) for label, texts in columns), strict=True))
-
-
-def _bubble(machine: TargetMachine, time: float) -> str:
-    """The share of the time of all ranks that no needed pass fills; repeated passes are not."""
-    return show_in(max(0.0, 1 - machine.work / (machine.ranks * time)) if time else 0.0, scale_of("%"), 3)
 
 
 def _whole(value: float | None) -> str:

@@ -22,22 +22,8 @@ from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.grading.check import check
 from app.site.markdown import plain_words
+from app.site.web.exercise import page_context
 from app.site.web.exercise.lab_tests import tests_to_take
-from app.site.web.exercise.page_context import (
-    FREE,
-    LONG,
-    ActionResult,
-    AssignmentRules,
-    ExerciseRequest,
-    Fields,
-    PostedForm,
-    assignments_in,
-    fields_of,
-    form_size,
-    seconds_on,
-    unavailable,
-    unreadable,
-)
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
 from app.site.web.frame import visitor
@@ -135,7 +121,7 @@ async def show_exercise_page(
         return RedirectResponse(rules.redirect_to, 303)
     if (instead := site.catalog.outline.retired.get(exercise.id)) and not (seed or rules.banners):
         return RedirectResponse(exercise_url(instead), 307)  # only for now: it may be in an assignment later
-    asked = ExerciseRequest(
+    asked = page_context.ExerciseRequest(
         exercise=exercise,
         seed=number,
         learner=visiting.learner,
@@ -145,7 +131,7 @@ async def show_exercise_page(
         reviewing=request.query_params.get("review") == "1",
         route=request.cookies.get(ROUTE_COOKIE, ""),
     )
-    return _response(request, await build_page(site, asked, ActionResult(), rules))
+    return _response(request, await build_page(site, asked, page_context.ActionResult(), rules))
 
 
 @router.get("/{topic}/{slug}/another")
@@ -170,16 +156,16 @@ async def answer_exercise(request: Request) -> Response:
     seed = seed_of(request.query_params.get("seed", "0"))
     learner = visitor.visitor_learner(visiting)
     given = await read_fields(request)
-    posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
+    posted = page_context.PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
     visitor.spend(site.allowances.answers, "answers", 1 + posted.size / PART)
     visitor.spend_storage(site, posted.size)
     before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
-    rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
+    rules = page_context.assignments_in(request).rules_of(before, seed) if visiting.person else page_context.FREE
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
     result, history = await try_action(request, _act(site, exercise, posted, before, rules), before)
-    asked = ExerciseRequest(
+    asked = page_context.ExerciseRequest(
         exercise=exercise,
         seed=seed,
         learner=learner,
@@ -198,19 +184,29 @@ async def answer_exercise(request: Request) -> Response:
     return response
 
 
-async def build_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
+async def build_page(
+    site: Site,
+    asked: page_context.ExerciseRequest,
+    result: page_context.ActionResult,
+    rules: page_context.AssignmentRules,
+) -> ExercisePage:
     """The page that was *asked* for, with what the server adds: the context of its form, ways on.
 
     One that takes long is built beside the event loop.
     """
     view = view_of(asked.exercise)
-    if view.is_slow or form_size(asked.given) > LONG:
+    if view.is_slow or page_context.form_size(asked.given) > page_context.LONG:
         return await aside(_exercise_page, site, asked, result, rules)
     # Not refused if the database goes away now: an answer has been stored.
     return await site.outage.again(lambda: _exercise_page(site, asked, result, rules))
 
 
-def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
+def _exercise_page(
+    site: Site,
+    asked: page_context.ExerciseRequest,
+    result: page_context.ActionResult,
+    rules: page_context.AssignmentRules,
+) -> ExercisePage:
     exercise, seed = asked.exercise, asked.seed
     tools = ServerTools(site, asked.learner, current_payer().lane)
     graded = is_finished(asked.history, exercise, seed)
@@ -231,10 +227,10 @@ def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rul
 
 def _rules(
     request: Request, site: Site, visiting: visitor.Visitor, history: ExerciseHistory, seed: int
-) -> AssignmentRules:
+) -> page_context.AssignmentRules:
     if visiting.person is None:
-        return FREE
-    return assignments_in(request).rules_with_banners(site.catalog, visiting.person, history, seed)
+        return page_context.FREE
+    return page_context.assignments_in(request).rules_with_banners(site.catalog, visiting.person, history, seed)
 
 
 async def read_exercise_history(
@@ -250,24 +246,28 @@ async def read_exercise_history(
 
 
 async def try_action(
-    request: Request, acting: Awaitable[tuple[ActionResult, ExerciseHistory]], before: ExerciseHistory
-) -> tuple[ActionResult, ExerciseHistory]:
+    request: Request, acting: Awaitable[tuple[page_context.ActionResult, ExerciseHistory]], before: ExerciseHistory
+) -> tuple[page_context.ActionResult, ExerciseHistory]:
     """What *acting* returns; *before* and what is wrong, if the answer cannot be read or something is out of order."""
     try:
         return await acting
     except (AnswerError, TooLongError) as error:
-        return unreadable(error), before
+        return page_context.unreadable(error), before
     except UnavailableError as error:
         note_trouble(request, error, error.cause)
-        return unavailable(error), before
+        return page_context.unavailable(error), before
 
 
 async def _act(
-    site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, rules: AssignmentRules
-) -> tuple[ActionResult, ExerciseHistory]:
+    site: Site,
+    exercise: Exercise,
+    posted: page_context.PostedForm,
+    before: ExerciseHistory,
+    rules: page_context.AssignmentRules,
+) -> tuple[page_context.ActionResult, ExerciseHistory]:
     """The result of a button, and what the learner has done with it."""
-    if rules is not FREE and (why := rules.refusal(posted.action)):
-        return ActionResult(state="refused", says=why, status=403), before
+    if rules is not page_context.FREE and (why := rules.refusal(posted.action)):
+        return page_context.ActionResult(state="refused", says=why, status=403), before
     seen = before.seen
     if posted.action == "hint":
         number = min(seen.hints + 1, len(exercise.hints))
@@ -281,8 +281,8 @@ async def _act(
 
 
 async def grade(
-    site: Site, exercise: Exercise, posted: PostedForm, history: ExerciseHistory
-) -> tuple[ActionResult, Attempt]:
+    site: Site, exercise: Exercise, posted: page_context.PostedForm, history: ExerciseHistory
+) -> tuple[page_context.ActionResult, Attempt]:
     """The verdict on a posted answer, and the attempt that was stored. Raises as `check` does."""
     verdict, attempt = await check(
         site,
@@ -293,22 +293,22 @@ async def grade(
         posted.client,
         hints=history.seen.hints,
         revealed=history.seen.solution,
-        seconds=seconds_on(posted.given, now()),
+        seconds=page_context.seconds_on(posted.given, now()),
     )
-    return ActionResult(verdict=verdict), attempt
+    return page_context.ActionResult(verdict=verdict), attempt
 
 
-async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
+async def press(site: Site, exercise: Exercise, posted: page_context.PostedForm) -> page_context.ActionResult | None:
     """The result of a button that only the kind of *exercise* has; None for any other button."""
     return await view_of(exercise).act(exercise, posted, ServerTools(site, posted.learner, posted.client))
 
 
 async def _reveal(
-    site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, number: int
-) -> tuple[ActionResult, ExerciseHistory]:
+    site: Site, exercise: Exercise, posted: page_context.PostedForm, before: ExerciseHistory, number: int
+) -> tuple[page_context.ActionResult, ExerciseHistory]:
     reveal = Reveal(learner=posted.learner, exercise=exercise.id, seed=posted.seed, number=number)
     await site.writer.put(reveal)
-    return ActionResult(), before.after_reveal(number)
+    return page_context.ActionResult(), before.after_reveal(number)
 
 
 async def draw_aside(exercise: Exercise, seed: int) -> None:
@@ -317,10 +317,10 @@ async def draw_aside(exercise: Exercise, seed: int) -> None:
         await aside(exercise.prepare, seed)
 
 
-async def read_fields(request: Request) -> Fields:
+async def read_fields(request: Request) -> page_context.Fields:
     """The posted fields; a field may occur several times."""
     form = await request.form(max_files=0, max_fields=200)
-    return fields_of(form.multi_items())
+    return page_context.fields_of(form.multi_items())
 
 
 def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:

@@ -122,6 +122,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     address = run_url(lab.name, name)
     given = row.parameters if row else report.given if report else lab.starts
     guess = lab_tables.LabGuess(lab.asked_of(given), row.predicted) if row and row.predicted is not None else None
+    backend = {predictions.BACKEND: row.backend} if row and known_labs()[lab.name].gpu else {}
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
@@ -141,7 +142,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
         log=result.log,
-        again=_again(lab, row) if row else "",
+        again=f"{lab_url(lab.name)}?{urlencode({**row.parameters, **backend})}" if row else "",
         back=_back(site, row),
         report=report,
         doubts=tuple(map(localized_note, report.doubts)) if report else (),
@@ -160,12 +161,6 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         if report and measured and result.state == RunState.DONE
         else (),
     )
-
-
-def _again(lab: Lab, row: LabRunRow) -> str:
-    """The address of the form with the parameters of *row*."""
-    backend = {predictions.BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
-    return f"{lab_url(lab.name)}?{urlencode({**row.parameters, **backend})}"
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:
