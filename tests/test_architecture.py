@@ -84,7 +84,7 @@ FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.part
 PAGES = {APP / "site" / "web", APP / "classes" / "pages"}
 LONGEST = 600  # lines; about 400 unless it is one thing
 # Lines of all modules of app, with 2 % of room: a change that raises it says what it takes out.
-MOST_LINES = 121_000
+MOST_LINES = 114_000
 # What routes alone know, of which views get plain values.
 OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.server.db.session"}
 

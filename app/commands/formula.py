@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
 from app.core.errors import InputError
-from app.core.formulas import FORMULAS, Formula, FormulaResult, formula_value, lookup
+from app.core.formulas import FORMULAS, formula_value, lookup
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -31,7 +31,11 @@ def run(arguments: Namespace) -> int:
         return 0
     formula = lookup(arguments.name)
     value = formula_value(formula, _given_arguments(arguments.pairs))
-    sys.stdout.write(f"{_json(formula, value) if arguments.json else formula.text(value)}\n")
+    text = formula.text(value)
+    if arguments.json:
+        row = {"value": formula.plain(value), "unit": formula.result.symbol, "text": text}
+        text = json.dumps(row, ensure_ascii=False)
+    sys.stdout.write(f"{text}\n")
     return 0
 
 
@@ -45,9 +49,3 @@ def _given_arguments(pairs: Sequence[str]) -> Mapping[str, str]:
             raise InputError(f"{key} is given twice")
         given[key] = value
     return given
-
-
-def _json(formula: Formula, value: FormulaResult) -> str:
-    return json.dumps(
-        {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)}, ensure_ascii=False
-    )

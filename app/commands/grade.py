@@ -32,7 +32,8 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
-    processes = arguments.processes or _cores()
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    processes = arguments.processes or cores
     catalog, tally = read_course(settings), VerdictTally()
     if arguments.sheet or arguments.format:
         return _grade_kit(arguments, catalog, settings)
@@ -84,13 +85,6 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _write(pieces: Iterable[list[bytes]], target: BinaryIO, total: int | None) -> None:

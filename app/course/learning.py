@@ -123,15 +123,14 @@ def final_questions(catalog: Catalog, draw: int) -> tuple[AssessmentQuestion, ..
     )
 
 
-def _fits_a_final(one: Exercise) -> bool:
-    return not (one.runs_code or one.runs_lab) and one.minutes <= _LONGEST
-
-
 def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
     """One exercise from each of as many chapters as possible, then from all of them again."""
     kinds: Counter[str] = Counter()
     chosen: list[Exercise] = []
-    left = {topic.id: [one for one in topic.exercises if _fits_a_final(one)] for topic in catalog.topics}
+    left = {
+        topic.id: [one for one in topic.exercises if not (one.runs_code or one.runs_lab) and one.minutes <= _LONGEST]
+        for topic in catalog.topics
+    }
     while len(chosen) < FINAL_QUESTIONS and any(left.values()):
         chapters = [name for name, those in left.items() if those]
         for name in random.sample(chapters, len(chapters))[: FINAL_QUESTIONS - len(chosen)]:

@@ -387,7 +387,9 @@ def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
     y_ticks = up.ticks()
     left = round(axes.widest([tick.label for tick in y_ticks]) + 14)
     named = paper is not NARROW
-    right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
+    ends = [text_box(series.name, 0, 0) for series in chart.series if named and not series.at_peak]
+    longest = max((end for _, _, end, _ in ends), default=0.0)
+    right = paper.width - _EDGES[paper] - (round(longest) + _END if longest else 0)  # names end the curves
     across = axes.scale(chart.x, [x for x, _ in points], left, right, paper)
     if points and not chart.x.log:  # a linear axis begins at the first value
         across = replace(across, low=min(x for x, _ in points))
@@ -414,13 +416,6 @@ def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
         y_ticks=y_ticks,
         legend=own,
     )
-
-
-def _room(chart: Plot) -> int:
-    """Pixels for the names at the ends of the curves."""
-    names = [text_box(series.name, 0, 0) for series in chart.series if not series.at_peak]
-    longest = max((right for _, _, right, _ in names), default=0.0)
-    return round(longest) + _END if longest else 0
 
 
 def _numbers(across: PixelScale, bottom: int, paper: Paper) -> Iterator[Box]:

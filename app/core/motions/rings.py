@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
 from app.core.motions.ranks import rank_bits
-from app.core.simulators.links import RingStep, play_ring_all_reduce
+from app.core.simulators.links import play_ring_all_reduce
 from app.core.translation import translate
 
 MOST_RANKS = 16  # that have a color of their own
@@ -34,16 +34,15 @@ def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
         MotionFrame(
             ring_state_text(step, ranks),
             tuple(rank_bits(share) for chunks in now.held for share in chunks),
-            tuple(_sent_chunk(now, step, chunk, ranks) for chunk in range(ranks)),
+            # After each step, a chunk is one rank further to the right.
+            tuple(
+                MovingPiece(rank * ranks + chunk, rank_bits(now.held[rank][chunk]))
+                for chunk in range(ranks)
+                for rank in [(chunk + step) % ranks]
+            ),
         )
         for step, now in enumerate(play_ring_all_reduce(1.0, ranks, 1.0))
     )
-
-
-def _sent_chunk(now: RingStep, step: int, chunk: int, ranks: int) -> MovingPiece:
-    """The place of *chunk* after *step*: it goes one rank to the right in each."""
-    rank = (chunk + step) % ranks
-    return MovingPiece(rank * ranks + chunk, rank_bits(now.held[rank][chunk]))
 
 
 def ring_state_text(step: int, ranks: int) -> str:

@@ -229,21 +229,15 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
     """The levels from *first* on, all of them if it is not one."""
     names = list(rates)
     shown = names[names.index(first) :] if first in names else names
-    return tuple(
-        Bar(
-            name,
-            (Part(_TONES[name], _USES[name], rates[name]),),
-            show(rates[name], BYTE_PER_SECOND) + ("" if name == "HBM" else _beside_memory(rates[name] / rates["HBM"])),
-        )
-        for name in shown
-    )
-
-
-def _beside_memory(ratio: float) -> str:
-    """The *ratio* of a rate to that of HBM, in words."""
-    if ratio > 1:
-        return translate(", {times} HBM", times=relative_text(ratio))
-    return translate(", {rates} of HBM", rates=percent_text(ratio))
+    bars = []
+    for name in shown:
+        ratio, says = rates[name] / rates["HBM"], show(rates[name], BYTE_PER_SECOND)
+        if ratio > 1:
+            says += translate(", {times} HBM", times=relative_text(ratio))
+        elif name != "HBM":
+            says += translate(", {rates} of HBM", rates=percent_text(ratio))
+        bars.append(Bar(name, (Part(_TONES[name], _USES[name], rates[name]),), says))
+    return tuple(bars)
 
 
 def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:

@@ -60,7 +60,9 @@ def _run_output(values: Values) -> ExplorerOutput:
         KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),
         KeyFigure(noted("electricity"), money_text(bill), bill, DOLLAR),
     )
-    shares = sorted({*_SHARES, *_beyond(used)})
+    end = min(max(used, _SHARES[0]), _SHARES[-1])  # the curve goes on to a utilization beyond its end
+    beyond = [used * (end / used) ** (place / _POINTS) for place in range(_POINTS)] if used != end else []
+    shares = sorted({*_SHARES, *beyond})
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
     plot = Plot(
         title=translate("Length of the run"),
@@ -76,13 +78,6 @@ def _run_output(values: Values) -> ExplorerOutput:
     power = values.number("watts"), values.number("electricity")
     paid = bill_drawing(line, gpus=gpus, used=used, time=time, price=values.number("price"), power=power)
     return ExplorerOutput(says, facts, (plot, paid), notice=notice)
-
-
-def _beyond(used: float) -> Iterator[float]:
-    """Utilizations from the nearest end of the curve to *used*, if it is not on it."""
-    end = min(max(used, _SHARES[0]), _SHARES[-1])
-    if used != end:
-        yield from (used * (end / used) ** (place / _POINTS) for place in range(_POINTS))
 
 
 def bill_drawing(

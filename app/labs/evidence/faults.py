@@ -118,7 +118,7 @@ def place_in(text: str) -> StackLine | None:
     for thread in reversed(_THREAD.split(text)):  # the main thread comes last
         call = ""
         for frame in map(_FRAME.fullmatch, thread.splitlines()):
-            if frame and _is_ours(frame["file"]):
+            if frame and (_OURS in frame["file"] or not any(part in frame["file"] for part in _LIBRARY)):
                 return StackLine(f"{Path(frame['file']).name} line {frame['line']}", call)
             is_a_wait = (
                 frame and any(part in frame["file"] for part in _WAITING) and frame["function"] not in _DECORATORS
@@ -126,10 +126,6 @@ def place_in(text: str) -> StackLine | None:
             if frame and is_a_wait and not call:
                 call = frame["function"]
     return None
-
-
-def _is_ours(file: str) -> bool:
-    return _OURS in file or not any(part in file for part in _LIBRARY)
 
 
 def late_in(places: Mapping[int, StackLine]) -> str:

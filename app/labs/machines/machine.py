@@ -124,6 +124,9 @@ def describe_machine(devices: Devices = NO_DEVICES, nodes: int | None = None) ->
     """Processor, cores, memory, load and system of this machine, and its *devices*."""
     rows = [_machine_facts(one) for one in devices.devices]
     names = rows[0] if rows else {}
+    watched = (
+        name for name in sorted(os.environ.keys() - _NAMES_A_HOST) if name.startswith(_PREFIXES) or name in _VARIABLES
+    )
     return MachineFacts(
         processor=_processor(),
         cores=cores_allotted(),
@@ -139,7 +142,8 @@ def describe_machine(devices: Devices = NO_DEVICES, nodes: int | None = None) ->
         sharing=_sharing(os.environ.get("SLURM_JOB_ID", "")),
         peers=_peers(devices.devices),
         others=_others() if devices.devices else None,
-        variables=tuple(_variables(os.environ)),
+        # What changes the times; of a path, the last part.
+        variables=tuple(f"{name}={os.environ[name].rpartition('/')[2][:_LONGEST]}" for name in watched),
         **{name: _once(row[name] for row in rows) for name in names},
     )
 
@@ -183,13 +187,6 @@ def _others() -> str | None:
         return None
     count = f"{len(used)} {'process' if len(used) == 1 else 'processes'}"
     return f"{count}, {show(sum(used), BYTE)}"
-
-
-def _variables(environment: Mapping[str, str]) -> Iterator[str]:
-    """The variables that change what is measured; of a path, the last part."""
-    for name in sorted(environment.keys() - _NAMES_A_HOST):
-        if name.startswith(_PREFIXES) or name in _VARIABLES:
-            yield f"{name}={environment[name].rpartition('/')[2][:_LONGEST]}"
 
 
 def _sharing(job: str) -> str | None:

@@ -87,7 +87,10 @@ def document_of(text: str) -> Mapping[str, object]:
 def _document(text: str) -> Mapping[str, object]:
     if text.startswith("{"):
         return _json(text)
-    text = _with_variables(text) if "$" in text else text
+    if "$" in text:  # a script: the values that it gives its variables, or their defaults, go in their places
+        text = _PRODUCT.sub(lambda found: str(int(found[1]) * int(found[2])), text)
+        values = {name: first or default for name, first, default in _ASSIGNED.findall(text)}
+        text = _VARIABLE.sub(lambda found: values.get(found[1] or found[3]) or found[2] or found[0], text)
     if _PYTHON.search(text):
         return _python(text)
     if _has_overrides(text):
@@ -206,13 +209,6 @@ def _nested(pairs: Iterator[tuple[str, object]]) -> Mapping[str, object]:
             inner = below
         inner[name] = value
     return found
-
-
-def _with_variables(text: str) -> str:
-    """A script with the values that it gives its variables, or their defaults, in their places."""
-    text = _PRODUCT.sub(lambda found: str(int(found[1]) * int(found[2])), text)
-    values = {name: first or default for name, first, default in _ASSIGNED.findall(text)}
-    return _VARIABLE.sub(lambda found: values.get(found[1] or found[3]) or found[2] or found[0], text)
 
 
 def _arguments(text: str) -> Mapping[str, object]:

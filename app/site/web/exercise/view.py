@@ -203,6 +203,9 @@ def exercise_page(
     is_played = verdict is not None and not rules.exam
     reached = exercise.reached(seed, exercise.answer_in(asked.given)) if is_played else None
     insight = exercise.insight if state == "correct" else ""
+    heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
+    if verdict and verdict.feedback and verdict.feedback[0].startswith(heading):
+        heading = ""  # the feedback begins with it
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
     return ExercisePage(
         id=exercise.id,
@@ -225,7 +228,7 @@ def exercise_page(
         is_over=state == "correct" or bool(verdict and form.retry),
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
-        heading=_heading(state, result),
+        heading=heading,
         insight=inline_html(exercise.fill(insight, exercise.solved(exercise.draw(seed)))) if insight else Markup(),
         feedback=told if verdict is None else tuple(map(html, verdict.feedback)),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
@@ -300,13 +303,6 @@ def _counted(
         return None
     counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
     return _drawn(counted_sketch(counted, finished=finished)) if counted else None
-
-
-def _heading(state: page_context.AnswerState, result: page_context.ActionResult) -> str:
-    """The word above the feedback, unless that begins with it."""
-    heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
-    said = result.verdict.feedback[0] if result.verdict and result.verdict.feedback else ""
-    return "" if said.startswith(heading) else heading
 
 
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:

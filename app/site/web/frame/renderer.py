@@ -100,6 +100,8 @@ def frame(
     site = request.app.state.site
     # Addresses follow from the settings, never from the Host header of the request.
     settings = site.settings if isinstance(site, Site) else None
+    inside = request.headers.get("sec-fetch-site") == "same-origin"
+    is_new = COOKIE not in request.cookies and SESSION not in request.cookies
     return Frame(
         title=title,
         description=description or title,
@@ -114,7 +116,7 @@ def frame(
         path=request.url.path,
         address=f"{request.url.path}?{request.url.query}".removesuffix("?"),
         shared=shared or request.url.path,
-        arrives=_arrives(request),
+        arrives=is_new and not inside and request.url.path != "/",
         person=_person(request) if signed_in else "",
         has_classes=not isinstance(site, Site) or site.members.exist,
     )
@@ -129,13 +131,6 @@ def _person(request: Request) -> str:
         return ""
     name = (found.name or translate("You")) if found else ""
     return name if len(name) <= _MENU_NAME else f"{name[: _MENU_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
-
-
-def _arrives(request: Request) -> bool:
-    """Whether a visitor without a cookie comes from elsewhere to a page that is not the first."""
-    inside = request.headers.get("sec-fetch-site") == "same-origin"
-    new = COOKIE not in request.cookies and SESSION not in request.cookies
-    return new and not inside and request.url.path != "/"
 
 
 def wants_fragment(request: Request) -> bool:

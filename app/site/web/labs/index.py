@@ -243,6 +243,9 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
     plan = site.labs.plan(lab, _given(lab, fields), _backend(fields))
     job = plan.job
     predicted = predictions.read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    origin = fields.get("origin", "")  # the exercise that it is for, as "ID?seed=N"
+    exercise, _, seed = origin.partition("?seed=")
+    is_known = any(one.id == exercise for one in site.catalog.exercises) and (seed.isdigit() or not seed)
     name = new_name(lab.name)
     return LabRunRow(
         name=name,
@@ -253,7 +256,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         pool=site.labs.launcher.pool_of(name, plan.backend),
         notes=json.dumps(plan.notes),
         learner=learner,
-        origin=_origin(site, fields.get("origin", "")),
+        origin=origin if is_known else "",
         predicted=predicted,
     )
 
@@ -278,13 +281,6 @@ def _backend(fields: Mapping[str, str]) -> str:
     if asked not in ("auto", "nccl", "gloo"):
         raise input_error("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
     return asked
-
-
-def _origin(site: Site, text: str) -> str:
-    """The exercise that a run is for, as "ID?seed=N"; empty if the exercise does not exist."""
-    exercise, _, seed = text.partition("?seed=")
-    known = exercise in {one.id for one in site.catalog.exercises}
-    return text if known and (seed.isdigit() or not seed) else ""
 
 
 @router.post("/{name}/board", dependencies=[FromHere])

@@ -1,19 +1,13 @@
 """The families of training logs: each is a `LogFamily` in a module here, with a sample."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
 from app.core.measurements.logs.families.small_trainers import LogFamily
 
-
-def _known_families() -> Iterator[LogFamily]:
-    for found in iter_modules(__path__):
-        module = import_module(f"{__name__}.{found.name}")
-        yield from (value for value in vars(module).values() if isinstance(value, LogFamily))
-
-
-LOG_FAMILIES = tuple(sorted(_known_families(), key=lambda family: family.rank))
+_MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+_FOUND = (value for module in _MODULES for value in vars(module).values() if isinstance(value, LogFamily))
+LOG_FAMILIES = tuple(sorted(_FOUND, key=lambda family: family.rank))
 _TITLES = {family.name: family.title for family in LOG_FAMILIES}
 
 

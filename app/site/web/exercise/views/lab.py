@@ -301,7 +301,10 @@ def _predictions(
 ) -> Iterator[PredictedView]:
     drawn, keys = exercise.draw(seed), exercise.keys(seed)
     judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
+    link = Markup('<a href="/formulas/{0}">{0}</a>')
     for name, asked in exercise.predict.items():
+        # As its author wrote it; each formula in it leads to its page.
+        how = (link.format(one) if one in FORMULAS else one for one in _DOTTED.split(asked.answer))
         part, typed = judged.get(name, PartVerdict(None, "")), locked.get(name, "")
         yield PredictedView(
             what=inline_html(exercise.fill(asked.prompt, drawn)),
@@ -309,15 +312,8 @@ def _predictions(
             correct=part.correct,
             says=inline_html(part.says),
             formula=asked.shown(keys[name].right) if shown else "",
-            how=_how(asked.answer) if shown else Markup(),
+            how=Markup().join(how) if shown else Markup(),
         )
-
-
-def _how(expression: str) -> Markup:
-    """*expression* as its author wrote it; each formula in it leads to its page."""
-    parts = _DOTTED.split(expression)
-    link = Markup('<a href="/formulas/{0}">{0}</a>')
-    return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
 
 
 def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
