@@ -261,8 +261,10 @@ def messages(path: Path, names: set[str]) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     forms: dict[ast.expr, str] = dict(said(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names | {"value_error"}:
-            place = int(node.func.id == "Finding")
+        called = node.func if isinstance(node, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if isinstance(node, ast.Call) and name in names | {"value_error"}:
+            place = int(name == "Finding")
             carries = node if node in forms else node.args[place] if place < len(node.args) <= place + 1 else None
             if carries and (text := literal(carries, forms)):
                 yield text

@@ -1,6 +1,7 @@
 """A browser has the records of its learner by the same methods as a server."""
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +14,9 @@ def methods(path: Path, name: str) -> Mapping[str, str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     (found,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     return {
-        node.name: f"{ast.unparse(node.args)} -> {ast.unparse(node.returns or ast.Constant(None))}"
+        node.name: re.sub(
+            r"\b\w+\.(?=[A-Z])", "", f"{ast.unparse(node.args)} -> {ast.unparse(node.returns or ast.Constant(None))}"
+        )
         for node in found.body
         if isinstance(node, ast.FunctionDef)
     }

@@ -347,6 +347,6 @@ def test_numbers_that_are_left_out_for_their_unit_are_named(tmp_path: Path) -> N
     odd = "".join(line.replace("tps: 5,800", "tps: 5,800parsecs").replace("339.16", "339.16x") for line in lines)
     assert doubts(odd) == [
         "left out for an unknown unit right behind the number: "
-        "5,800parsecs (tokens per second per gpu), 339.16x (flops per second per gpu)"
+        "339.16x (flops per gpu), 5,800parsecs (tokens per second per gpu)"
     ]
     assert doubts("".join(lines) + odd.replace("step: ", "step: 1")) == [], "another line says it"

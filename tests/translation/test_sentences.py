@@ -110,11 +110,12 @@ def test_a_unit_that_is_close_is_offered_in_every_language() -> None:
 def bare(path: Path) -> Iterator[str]:
     """The places where *path* raises an error with a text instead of a sentence."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args):
             continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         said = node.args[0]
         is_text = isinstance(said, ast.JoinedStr | ast.BinOp | ast.Constant)
-        if node.func.id in RAISED and is_text:
+        if name in RAISED and is_text:
             yield f"{path.relative_to(ROOT)}:{node.lineno}"
 
 

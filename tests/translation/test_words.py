@@ -35,11 +35,12 @@ def marked() -> frozenset[str]:
 def unmarked(path: Path) -> Iterator[str]:
     """The places where *path* raises an error with a sentence that is not marked."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args):
             continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         says = node.args[0]
         is_text = isinstance(says, ast.Constant) and " " in str(says.value)
-        if node.func.id in RAISED and (is_text or _has_words(says)):
+        if name in RAISED and (is_text or _has_words(says)):
             yield f"{path.relative_to(APP)}:{node.lineno}"
 
 

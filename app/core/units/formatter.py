@@ -19,7 +19,7 @@ _NEARLY = 0.9  # of a unit; anything less never rounds to 1
 def show(value: float, unit: Unit, digits: int = 4) -> str:
     """Write *value* with the prefix that leaves 1 to 999 before the point.
 
-    >>> show(0.0393, SECOND), show(2.5 / 3600, DOLLAR_PER_SECOND)
+    >>> show(0.0393, SECOND), show(2.5 / 3600, scales.DOLLAR_PER_SECOND)
     ('39.3 ms', '$2.50/h')
     >>> from app.core.units import COUNT
     >>> show(16384, COUNT)
