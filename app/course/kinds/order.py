@@ -200,7 +200,7 @@ class Order(base.Base):
         known = [*self.items, *self.strangers]
         for place, key in enumerate(answer):
             if key not in known:
-                raise AnswerError(translate("no item is called {key!r}{near}", key=key, near=nearest(key, known)))
+                raise AnswerError(translate("no item is called {name!r}{near}", name=key, near=nearest(key, known)))
             if key in answer[:place]:
                 raise AnswerError(translate("{key!r} appears twice", key=key))
         return answer
