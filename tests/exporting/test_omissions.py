@@ -20,7 +20,7 @@ KNOWN = ExportedPages({"/", "/errata", "/labs", "/labs/x", "/exercises/a/b", "/c
         ("/static/app.js", "/static/app.js"),
         ("/course/a.bin", "/course/a.bin"),
         ("/images/a/b.svg", "/images/a/b.svg"),
-        ("/statics", "/server/"),
+        ("/static-files", "/server/"),
         ("/explore/ring/0.svg?x=1", "/explore/ring/0.svg?x=1"),
         ("/explore/ring/12.csv", "/explore/ring/12.csv"),
         ("/explore/ring/0.png", "/server/"),
