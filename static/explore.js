@@ -46,7 +46,7 @@ function settle(here) {
   quiet = setTimeout(() => {
     const said = explored().querySelectorAll("#guessed, .answer-first, .said, .feedback.failure");
     live.textContent = [...said].map((part) => part.textContent.trim()).join(" ");
-    history.replaceState(null, "", here);
+    history.replaceState(null, "", here.replace("&told=1", ""));
     document.title = explored().dataset.title;
   }, 250);
 }

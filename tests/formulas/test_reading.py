@@ -60,7 +60,11 @@ def test_a_value_is_the_same_for_texts_and_numbers_and_has_its_form_in_json_and_
         (RING, {"sise": 1e9}, f"{RING} takes size, ranks, bandwidth, latency, not 'sise'; did you mean 'size'?"),
         (RING, {"size": "1 s", "ranks": 4, "bandwidth": 50e9}, "size: cannot read '1 s': s given, B expected"),
         (SCALES, {"overflows": "maybe", "initial": 8, "growth_interval": 2}, "overflows must be one of true, false"),
-        ("layout.fits", {"model": "Lllama", "cluster": "8 H100", "layout": "data=8"}, "model: no model shape is called"),
+        (
+            "layout.fits",
+            {"model": "Lllama", "cluster": "8 H100", "layout": "data=8"},
+            "model: no model shape is called",
+        ),
         ("collectives.ring_allreduce_time", {}, f"did you mean '{RING}'?"),
         ("cost.training_cost", {}, "no formula is called"),
         (RING, {"size": 1e30, "ranks": 2, "bandwidth": 1e-30}, ""),

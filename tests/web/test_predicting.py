@@ -167,3 +167,15 @@ def test_what_a_visitor_types_is_text(client: TestClient) -> None:
     page = client.get("/explore/ring?predict=1&guess=3+%2A+%3Cb%3E").text
     assert "<b>" not in page.partition('id="explored"')[2]
     assert isinstance(guessed(TIME, "7").why, Markup)
+
+
+def test_just_show_me_is_remembered_for_its_explorer_until_one_predicts_again(client: TestClient) -> None:
+    def asks(path: str) -> bool:
+        return "Just show me" in client.get(path).text
+
+    link = re.search(r'href="(/explore/checkpoints\?[^"]*told=1)"', client.get("/explore/checkpoints").text)
+    assert link
+    assert not asks(unescape(link[1]))
+    assert [asks("/explore/checkpoints"), asks("/explore/memory")] == [False, True]
+    assert asks("/explore/checkpoints?predict=1")
+    assert asks("/explore/checkpoints")

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
+from app.course.explorers import EXPLORERS
 from app.course.kinds.base import ValueCache
 from app.server.aside import aside
 from app.server.network.routes import Router
@@ -21,6 +22,8 @@ from app.site.web.explore.view import ExplorePage, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 
+_TOLD = "told"  # in the address of "Just show me"
+_COOKIE, _AGE = "shown", 400 * 24 * 3600  # seconds; the names of explorers, with points between them
 _COST = 20  # of an answer: most searches take a tenth of a second
 _MOVED = 308
 _OPENED = 64  # pages as they are opened that are cached: most visitors look at these
@@ -95,7 +98,9 @@ def explore(request: Request, site: Here, name: str) -> Response:
     explorer = explorer_called(name)
     if explorer.part_of:
         return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
-    query, course, papers = dict(request.query_params), site.catalog, _papers(request)
+    course, papers = site.catalog, _papers(request)
+    names = set(request.cookies.get(_COOKIE, "").split(".")) & EXPLORERS.keys()
+    query = {"show": "1", **request.query_params} if name in names else dict(request.query_params)
 
     def explored() -> ExplorePage:
         return explorer_page(course, explorer, query, papers)
@@ -110,7 +115,11 @@ def explore(request: Request, site: Here, name: str) -> Response:
         "explore",
         f"{page.address}&predict=1" if page.hidden else page.address,
     )
-    return render("explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page)
+    response = render("explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page)
+    shown = names - {name} if "predict" in query else names | {name} if _TOLD in query else names
+    if shown != names:
+        response.set_cookie(_COOKIE, ".".join(sorted(shown)), max_age=_AGE, samesite="lax")
+    return response
 
 
 @router.get("/{name}/{number}.{form}")
