@@ -111,8 +111,9 @@ def test_a_file_that_is_gone_is_written_again_by_whoever_knows_that(client: Test
     [
         ("a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"),
         ("a\rb", "a\nb\nc", "a\rb\rc"),
-        ("a\nb\r\nc\n", "x\na\nb\nc\n", "x\na\nb\nc\n"),
-        ("a\r\nb\nc\r\n", "a\nb\n", "a\r\nb\r\n"),
+        ("a\nb\r\nc\n", "x\na\nb\nc\n", "x\na\nb\r\nc\n"),
+        ("a\n\r\nb\n", "a\n\nb\n", "a\n\r\nb\n"),
+        ("a\na\r\n", "a\na\n", "a\na\r\n"),
         ("", "a\nb", "a\nb"),
         ("a", "a\nb\n", "a\nb\n"),
         ("\ufeffa\r\n", "a\nb\n", "\ufeffa\r\nb\r\n"),
