@@ -27,6 +27,13 @@ def test_lint_says_what_is_wrong_with_a_figure(found: Lint, figure: str, says: s
     assert {one.line for one in problems} == {GOOD[: GOOD.index("hints:")].count("\n") + 1}
 
 
+@pytest.mark.parametrize("layers", [123, 246, 369])
+def test_lint_finds_the_answer_in_the_figure_of_any_drawing(found: Lint, layers: int) -> None:
+    text = GOOD.replace("answer: 2 * x", "answer: 123 * x").replace("is {answer}", "is it")
+    told = f"figure: {{draws: layers, with: {{layers: {layers}, stages: 3}}}}\nhints:"
+    assert any("which is the answer" in one.says for one in found(text.replace("hints:", told)))
+
+
 def test_lint_finds_the_answer_in_a_figure(found: Lint) -> None:
     text = GOOD.replace("answer: 2 * x", "answer: 123 * x").replace("is {answer}", "is it")
     told = "figure: {draws: layers, with: {layers: 123 * x, stages: 3}}\nhints:"

@@ -135,6 +135,20 @@ ALL = 64
             4096,
         ),
         ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "5:cpu:/", ALL, HOST),
+        (
+            {
+                f"cpu/{group}/cpu.cfs_{what}_us": time
+                for group, what, time in (
+                    ("a", "quota", "200000"),
+                    ("a", "period", "100000"),
+                    ("b", "quota", "100000"),
+                    ("b", "period", "100000"),
+                )
+            },
+            "6:cpuset:/b\n5:cpu,cpuacct:/a",
+            2,
+            HOST,
+        ),
         ({"cpu.max": "9900000 100000", "memory.max": str(2 * HOST)}, "0::/", ALL, HOST),
     ],
 )

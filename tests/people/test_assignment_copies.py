@@ -27,6 +27,7 @@ from app.classes.people.classes import class_with, create_class, number_of, set_
 from app.classes.people.gradebook import GradeRule, change_grade_rule
 from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
+from app.server.db.people import AssignmentRow
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"
@@ -144,6 +145,15 @@ def test_copies_over_several_terms_are_found_by_each_of_those_before(session: Se
     assert copy_in_class(session, two.class_id, three.id) == 0
     delete_assignment(session, two.id)
     assert copy_in_class(session, three.class_id, one.id) == three.id
+
+
+def test_a_copy_of_an_assignment_whose_number_begins_alike_is_another(session: Session) -> None:
+    first = in_class(session, rules("2026-10-02T23:59"))
+    (one,) = assignments_of(session, first)
+    (two,) = copied(session, first, 26)
+    session.get_one(AssignmentRow, two.id).origins = f"{one.id}1 9{one.id}"
+    assert copy_in_class(session, two.class_id, one.id) == 0
+    assert copy_in_class(session, two.class_id, int(f"{one.id}1")) == two.id
 
 
 def test_an_assignment_that_was_copied_in_its_own_class_stays_itself(session: Session) -> None:

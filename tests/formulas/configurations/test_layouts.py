@@ -95,6 +95,20 @@ def test_what_deepspeed_offloads_is_a_setting_of_the_stack(more: dict[str, objec
     assert configured_stack(given) == {"stack": "DeepSpeed", **told}
 
 
+@each(
+    ("optimizer", "told"),
+    [("Lion", "Lion"), ("lion_8bit", None), ("adafactor", "Adafactor"), ("adafactor_8bit", None), ("Muon8bit", None)],
+)
+def test_an_optimizer_of_eight_bits_is_not_taken_for_the_plain_one(optimizer: str, told: str | None) -> None:
+    given = {"zero_optimization": {"stage": 3}, "bf16": {"enabled": True}, "optimizer": {"type": optimizer}}
+    assert configured_stack(given).get("optimizer") == told
+
+
+def test_torchtitan_offloads_all_that_it_offloads() -> None:
+    assert "offload" not in configured_stack(TITAN)
+    assert configured_stack(TITAN.replace("[training]", "[training]\nenable_cpu_offload = true"))["offload"] == "both"
+
+
 def test_three_batches_that_contradict_each_other_are_a_doubt() -> None:
     sizes = '"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4'
     said = Layout.on(f'{{{sizes}, "zero_optimization": {{"stage": 1}}, "bf16": {{"enabled": true}}}}', 16)

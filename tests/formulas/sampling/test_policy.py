@@ -101,3 +101,9 @@ def test_silent_groups_are_counted_among_all_outcomes(probability: float, group:
 def test_silent_groups_of_a_model_that_never_or_always_solves_it() -> None:
     assert silent_groups(0, 8) == silent_groups(1, 8) == silent_groups(0.3, 1) == 1
     assert silent_groups(0.5, 200) == pytest.approx(0, abs=1e-50)
+
+
+def test_weights_are_sent_by_whole_ranks() -> None:
+    assert weight_sync_time(48e9, 1, 50e9) == pytest.approx(0.96)
+    with pytest.raises(ValueError, match="writer_ranks must be a whole number"):
+        weight_sync_time(48e9, 1.5, 50e9)  # type: ignore[arg-type]
