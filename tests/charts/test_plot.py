@@ -64,9 +64,11 @@ def test_many_points_have_no_dots() -> None:
 
 
 def test_a_linear_axis_begins_at_the_first_value_across() -> None:
-    years = replace(CHART, x=Axis(label="Size", unit=BYTE))
-    first, *_ = places(plot_picture(years).curves[0].path)
-    assert first[0] == plot_picture(years).left
+    far = Series(color=Color.BLUE, name="far", points=((3000.0, 1.0), (4000.0, 2.0)))
+    for one in (LINE, far):
+        years = replace(CHART, x=Axis(label="Size", unit=BYTE), series=(one,))
+        first, *_ = places(plot_picture(years).curves[0].path)
+        assert first[0] == plot_picture(years).left
 
 
 def test_names_of_marks_stay_inside_and_apart() -> None:
