@@ -51,8 +51,7 @@ def serve(arguments: Namespace) -> int:
     in_this_process = arguments.workers == 1 and not arguments.reload
     app = create_app(site=site) if in_this_process else _FACTORY
     if arguments.workers > 1:
-        slots = math.ceil(slots_of(settings) / arguments.workers)  # programs at the same time, of each process
-        os.environ[_SLOTS] = str(slots)
+        _share(settings, arguments.workers)
     path = Path(arguments.uds) if arguments.uds else settings.uds
     patience = _ORPHANS if arguments.workers > 1 else 0
     with cleaned_up() as stack:
@@ -95,6 +94,11 @@ def _announce(settings: Settings, listening: list[socket.socket]) -> None:
     if version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6):
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
+
+
+def _share(settings: Settings, processes: int) -> None:
+    """Divide the programs that may run at the same time among the *processes*."""
+    os.environ[_SLOTS] = str(math.ceil(slots_of(settings) / processes))
 
 
 def worker() -> FastAPI:

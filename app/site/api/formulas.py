@@ -152,15 +152,11 @@ async def _predictions(request: Request, limit: int, summary: bool) -> AsyncGene
     async for lines in arrivals_of(request, limit):
         for start in range(0, len(lines), _AT_ONCE):
             some = lines[start : start + _AT_ONCE]
-            if rows := await loop.run_in_executor(_THREAD, _joined, predictor, some):
+            if rows := await loop.run_in_executor(_THREAD, b"".join, predictor.batch(some)):
                 yield rows
     if summary:
         text = await loop.run_in_executor(_THREAD, lambda: predictor.tally.text)
         yield f"{text}\n".encode()
-
-
-def _joined(predictor: Predictor, lines: list[bytes | None]) -> bytes:
-    return b"".join(predictor.batch(lines))
 
 
 router.routes += _predictions_router.routes
