@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from app.core.errors import UnavailableError
 from app.server.aside import run_beside
+from app.server.db.people import OutboxRow
 from app.server.db.run_state import RunState
 from app.server.db.session import open_writing_session
 from app.server.db.tables import LabRunRow
@@ -46,6 +47,7 @@ def test_runs_that_wait_and_that_run_are_counted_apart(site: Site) -> None:
     states = [RunState.QUEUED] * 3 + [RunState.RUNNING] * 2 + [RunState.DONE]
     with open_writing_session(site.engine) as session:
         session.connection().execute(delete(LabRunRow))
+        session.connection().execute(delete(OutboxRow))
         session.add_all(run(state=state, pool=f"p{at}", host="elsewhere") for at, state in enumerate(states))
         session.commit()
     lines = read(site, "10.0.0.0/8").splitlines()
