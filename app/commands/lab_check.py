@@ -180,7 +180,7 @@ def compare_nodes(checks: Sequence[NodeCheck]) -> NodeComparison:
         if (median := statistics.median(value for _, value in values))
         for limit in [_limit([value / median for _, value in values], unit)]
         for node, value in values
-        if (value / median - 1) * (1 if unit in _TIMES else -1) > limit
+        if (value / median - 1) * (1 if unit in _TIMES else -1) > limit  # slower: more time, or a lower rate
     ]
     return NodeComparison(tuple(checks), tuple(found))
 

@@ -1,13 +1,22 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from secrets import token_hex
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import Session
 
 from app.server.db.learner_cookie import create_token
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.api.class_api import CLASSES, Api
+
+
+@pytest.fixture
+def session(site: Site) -> Iterator[Session]:
+    """A session whose changes are taken back at the end."""
+    with open_writing_session(site.engine) as made:
+        yield made
+        made.rollback()
 
 
 @pytest.fixture

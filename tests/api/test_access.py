@@ -1,6 +1,5 @@
 """What a token opens, who is named, and lists in pages: without a request over the wire."""
 
-from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -12,17 +11,9 @@ from app.classes.people.classes import class_with, enroll, number_of, set_archiv
 from app.classes.people.persons import new_person
 from app.core.errors import InputError, NotFoundError
 from app.server.db.learner_cookie import Grant
-from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import Crowd, crowd_of
-
-
-@pytest.fixture
-def session(site: Site) -> Iterator[Session]:
-    with open_writing_session(site.engine) as made:
-        yield made
-        made.rollback()
 
 
 @pytest.fixture

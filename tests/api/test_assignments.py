@@ -1,6 +1,5 @@
 """What calls about assignments, points, merges and persons answer, from the functions that do the work."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -47,7 +46,6 @@ from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError
 from app.server.db.learner_cookie import Grant
 from app.server.db.people import IdentityRow, MemberRow
-from app.server.db.session import open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.each import each
@@ -56,13 +54,6 @@ from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 NOW = datetime(2036, 10, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 DUE = NOW + DAY
-
-
-@pytest.fixture
-def session(site: Site) -> Iterator[Session]:
-    with open_writing_session(site.engine) as made:
-        yield made
-        made.rollback()
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ class Gpu(Record):
     direction, to all peers of the node together. *power* is the GPU's own; 0 if unknown. *sms* are its streaming
     multiprocessors, *dies* the GPUs that PyTorch sees in it. *product_share* is the share of the peak that large
     products reach in training, *product_share_8bit* that in 8 bits, and *memory_share* the share of the memory's
-    bandwidth that element-wise kernels reach; 0 if there is no source. With less power than the chip's other boards,
-    products reach proportionally less.
+    bandwidth that element-wise kernels reach; 0 if no source gives it. On a board with less power than the chip's
+    others, products reach proportionally less.
     """
 
     what: ClassVar[str] = "GPU"

@@ -59,7 +59,7 @@ def verdicts(*_: str) -> SimpleNamespace:
 
 
 def no_text(*_: object) -> str:
-    """Empty: there are no copies to remove, and no pictures on a server."""
+    """The empty string: a browser has no copies to remove and no pictures stored on a server."""
     return ""
 
 
@@ -190,9 +190,9 @@ def read_sent(*_: object) -> NoReturn:
     raise InputError("lab runs need a server")
 
 
-sent_row = read_sent  # there is no run to make a row of
+sent_row = read_sent  # without a run, no row can be made either
 
 
 def view_of_row(*_: object) -> NoReturn:
-    """Refuse: there are no rows."""
+    """Refuse: a browser stores no rows of measurements."""
     raise NotFoundError("measurements need a server")

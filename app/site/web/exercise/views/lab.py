@@ -83,7 +83,7 @@ def runs_of(
 ) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first.
 
-    Ahead of them is the test that was taken for the measurement; where there are no runs, a few tests that could be.
+    Ahead of them is the test that was taken for the measurement; if nothing has run yet, a few tests to run.
     """
     others = list(borrowables(exercise, filled, job))
     runs = list(_of_the_lab(exercise, filled, job, locked))
